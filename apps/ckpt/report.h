@@ -22,6 +22,9 @@ struct Checked {
   std::optional<Error> error;
 };
 
+/// Work of two inputs together.
+[[nodiscard]] Phases sum(const Phases& a, const Phases& b);
+
 class Renderer {
  public:
   virtual ~Renderer() = default;

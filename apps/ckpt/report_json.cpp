@@ -52,17 +52,6 @@ Json phases_json(const Phases& phases) {
   return {{"container", phase_json(phases.container)}, {"metadata", phase_json(phases.metadata)}, {"data", phase_json(phases.data)}};
 }
 
-void add_phases(Phases& sum, const Phases& more) {
-  const auto add = [](Phase& to, const Phase& from) {
-    to.seconds += from.seconds;
-    to.bytes += from.bytes;
-    to.reads += from.reads;
-  };
-  add(sum.container, more.container);
-  add(sum.metadata, more.metadata);
-  add(sum.data, more.data);
-}
-
 Json totals_json(const Totals& totals) {
   Json by_dtype = Json::object();
   for (const auto& [dtype, total] : totals.by_dtype) by_dtype[dtype] = {{"tensors", total.tensors}, {"bytes", total.bytes}};
@@ -194,7 +183,7 @@ class JsonRenderer final : public Renderer {
       Json file = file_json(input.result->model, input.result->selected, input.result->digests);
       if (input.result->model_digest) file["model_digest"] = digest_hex(*input.result->model_digest);
       out["files"].push_back(std::move(file));
-      add_phases(phases, input.result->model.phases);
+      phases = sum(phases, input.result->model.phases);
       lookups += input.result->model.lookups;
     }
     out["phases"] = phases_json(phases);
@@ -210,7 +199,7 @@ class JsonRenderer final : public Renderer {
     Phases phases;
     for (const VerifiedInput* input : {&result.a, &result.b}) {
       out["files"].push_back(verified_json(*input));
-      add_phases(phases, input->model.phases);
+      phases = sum(phases, input->model.phases);
     }
     Json differences = Json::array();
     for (const Difference& d : result.differences) {
@@ -240,7 +229,7 @@ class JsonRenderer final : public Renderer {
     for (const Checked& input : inputs) {
       out["files"].push_back(input.result ? verified_json(*input.result) : failed_file_json(input.path, *input.error));
       if (!input.result) continue;
-      add_phases(phases, input.result->model.phases);
+      phases = sum(phases, input.result->model.phases);
       lookups += input.result->model.lookups;
     }
     out["phases"] = phases_json(phases);

@@ -40,7 +40,10 @@ class TextRenderer final : public Renderer {
     out += dropped_aliases(result);
     out += finding_lines(result.findings, style_);
     out += verdict(result, status);
-    if (call.global.timings) out += timing_lines(result.a.model.phases, result.a.model.lookups);
+    if (call.global.timings) {
+      const Phases phases = sum(result.a.model.phases, result.b.model.phases);
+      out += timing_lines(phases, result.a.model.lookups + result.b.model.lookups);
+    }
     return out;
   }
 

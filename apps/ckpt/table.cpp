@@ -11,17 +11,20 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowest = 16;  // of a shortened first column
 
-std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths, const std::vector<Table::Column>& columns) {
-  std::string out;
+void add_line(std::string& out, const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
+              const std::vector<Table::Column>& columns) {
+  std::string shortened;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string text = i == 0 ? shorten(cells[i], widths[i]) : cells[i];
-    const std::size_t used = std::min(display_width(text), widths[i]);
-    const std::string padding(widths[i] - used, ' ');
-    out += columns[i].is_right_aligned ? padding + text : text + padding;
-    out += std::string(kGap, ' ');
+    const bool is_too_wide = i == 0 && display_width(cells[i]) > widths[i];
+    const std::string& text = is_too_wide ? shortened = shorten(cells[i], widths[i]) : cells[i];
+    const std::size_t padding = widths[i] - std::min(display_width(text), widths[i]);
+    if (columns[i].is_right_aligned) out.append(padding, ' ');
+    out += text;
+    if (!columns[i].is_right_aligned) out.append(padding, ' ');
+    out.append(kGap, ' ');
   }
   out.erase(out.find_last_not_of(' ') + 1);
-  return out + "\n";
+  out += '\n';
 }
 
 }  // namespace
@@ -39,9 +42,9 @@ std::string Table::render(std::size_t width, bool with_headings) const {
   if (with_headings) {
     std::vector<std::string> headings;
     for (const Column& column : columns_) headings.push_back(column.heading);
-    out += line(headings, widths, columns_);
+    add_line(out, headings, widths, columns_);
   }
-  for (const auto& row : rows_) out += line(row, widths, columns_);
+  for (const auto& row : rows_) add_line(out, row, widths, columns_);
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -98,6 +98,8 @@ void install_signal_handlers() {
 void set_bar_visible(bool is_visible) { bar_is_visible = is_visible; }
 
 std::size_t display_width(std::string_view text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return text.size();
   std::size_t columns = 0;
   for (const std::string_view character : characters(text)) columns += columns_of(character);
   return columns;

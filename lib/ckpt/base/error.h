@@ -59,7 +59,8 @@ struct CKPT_API Error {
   std::string file;      ///< path as the caller wrote it; empty if no file is concerned
   std::string record;    ///< record of an archive, as its directory names it
   std::string tensor;    ///< name of a tensor
-  std::optional<std::uint64_t> offset;  ///< bytes from the start of `record` if set, else of `file`
+  std::optional<std::uint64_t> offset;  ///< of an opcode: from the start of its pickle; of anything else: from
+                                        ///< the start of the file
   std::string expected;  ///< what was promised, for JSON; may be empty
   std::string found;     ///< what was there, for JSON; may be empty
   std::string advice;    ///< the next command to type, or empty
@@ -77,7 +78,7 @@ struct CKPT_API Error {
 /// with the word always kept. Without the program's name and a newline.
 [[nodiscard]] CKPT_API std::string error_line(const Error& error);
 
-/// Limit of design.md section 2.2 less room for "ckpt: <command>: " in front.
+/// A line of standard error has at most 1,024 bytes; this leaves room for "ckpt: <command>: " in front.
 inline constexpr std::size_t kMaxErrorLineBytes = 992;
 
 enum class Severity : std::uint8_t { note, error };

@@ -5,7 +5,7 @@
 namespace ckpt {
 
 /// Every limit that a file can reach, with its reason. Each is an option of the program, and the error
-/// `limit` names it. Defaults are those of design.md section 6.
+/// `limit` names it. docs/decisions/0004-limits.md has the reasons for the defaults.
 struct Limits {
   /// Safetensors header in bytes: what the reference reader accepts (safetensors `MAX_HEADER_SIZE`).
   std::uint64_t header_bytes = 100'000'000;

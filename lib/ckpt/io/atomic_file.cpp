@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -81,7 +80,7 @@ std::string shortened(std::string name, std::size_t room) {
 
 std::string temporary_name(const std::string& name) {
   static std::atomic<unsigned> counter{0};
-  const std::string tail = fmt::format(".ckpt-{}-{}.tmp", getpid(), counter.fetch_add(1));
+  const std::string tail = fmt::format(".ckpt-{}-{}.tmp", platform::process_id(), counter.fetch_add(1));
   return "." + shortened(name, kMaxNameBytes - 1 - tail.size()) + tail;
 }
 

@@ -78,12 +78,13 @@ std::uint64_t less_or_zero(std::uint64_t from, std::uint64_t what) { return from
 
 std::optional<std::uint64_t> headroom_of(const std::string& folder, const MemoryFiles& files) {
   std::uint64_t limit = kNoLimit;
+  const std::string prefix = folder + "/";
   for (const std::string& name : files.limits) {
-    limit = std::min(limit, number_in_file(folder + "/" + name).value_or(kNoLimit));
+    limit = std::min(limit, number_in_file(prefix + name).value_or(kNoLimit));
   }
-  const auto usage = number_in_file(folder + "/" + files.usage);
+  const auto usage = number_in_file(prefix + files.usage);
   if (limit >= kNoLimit || !usage) return std::nullopt;
-  const std::string stat = read_small_file(folder + "/memory.stat");
+  const std::string stat = read_small_file(prefix + "memory.stat");
   const std::uint64_t clean =
       less_or_zero(sum_of_fields(stat, files.clean), sum_of_fields(stat, files.unclean));
   return less_or_zero(limit, less_or_zero(*usage, clean));

@@ -30,10 +30,6 @@ tl::unexpected<Error> fail_for_space(int number, std::uint64_t bytes, const std:
   return fail(std::move(error));
 }
 
-bool is_unsupported(int number) {
-  return number == EOPNOTSUPP || number == ENOTSUP || number == ENOSYS || number == EINVAL;
-}
-
 /// Takes the name with an empty file that only this process made, then renames over it: for file
 /// systems with neither exclusive renames nor hard links. A crash between the two leaves the empty file.
 int rename_over_placeholder(const std::string& from, const std::string& to) {

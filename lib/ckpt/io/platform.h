@@ -48,7 +48,7 @@ class CKPT_API File {
   [[nodiscard]] static Result<File> open_for_reading(const std::string& path);
 
   /// A second open file description of the same file: each reader thread has its own, so that the
-  /// system's read-ahead sees one rising stream each (io.md section 2).
+  /// system's read-ahead sees one rising stream each.
   ///
   /// Errors: changed - the path now leads to another file and the descriptor cannot be reopened.
   [[nodiscard]] Result<File> reopen() const;
@@ -128,6 +128,9 @@ void unlink_quietly(const char* path) noexcept;
 /// Processors that this process may use: affinity mask and control-group quota, at least 1.
 [[nodiscard]] CKPT_API unsigned usable_processors();
 
+/// Part of the names of temporary files.
+[[nodiscard]] std::int64_t process_id();
+
 /// Largest resident set of this process so far, in bytes.
 [[nodiscard]] CKPT_API std::uint64_t peak_resident_bytes();
 
@@ -143,7 +146,7 @@ struct Resident {
 
 /// Asks mincore over a fresh mapping of the range. Reads nothing.
 /// Empty if the system would not tell the truth: since Linux 5.2 a stranger without write permission
-/// is told "resident" for every page (io.md section 3).
+/// is told "resident" for every page.
 [[nodiscard]] Result<std::optional<Resident>> ask_resident(const File& file, std::uint64_t offset,
                                                            std::uint64_t length, bool want_map);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,9 @@ inline constexpr std::size_t kMaxCallBytes = 1U << 30U;
 /// The word for an `errno` value: not_found, permission, no_space, would_overwrite or io.
 [[nodiscard]] ErrorCode code_of(int number);
 
+/// True for an `errno` value that says "this file system has no such operation".
+[[nodiscard]] bool is_unsupported(int number);
+
 /// The system's text for an `errno` value, starting in lower case.
 [[nodiscard]] std::string system_text(int number);
 
@@ -35,6 +39,19 @@ auto retry_interrupted(Call call) {
     if (outcome >= 0 || errno != EINTR) return outcome;
   }
 }
+
+/// While it lives, threads that are started leave all signals to the program's own threads, so that its
+/// handlers run there.
+class SignalsElsewhere {
+ public:
+  SignalsElsewhere();
+  SignalsElsewhere(const SignalsElsewhere&) = delete;
+  SignalsElsewhere& operator=(const SignalsElsewhere&) = delete;
+  ~SignalsElsewhere();
+
+ private:
+  sigset_t before_{};
+};
 
 // One definition for each system, in platform_linux.cpp and platform_macos.cpp.
 

@@ -40,7 +40,7 @@ ControlGroups own_control_groups() {
 
 unsigned processors_in_mask() {
   // The mask must be as long as the kernel's, whose length nobody tells.
-  for (int processors = 1024; processors <= 1 << 20; processors *= 2) {
+  for (std::size_t processors = 1024; processors <= 1U << 20U; processors *= 2) {
     const std::size_t bytes = CPU_ALLOC_SIZE(processors);
     cpu_set_t* const mask = CPU_ALLOC(processors);
     if (mask == nullptr) break;

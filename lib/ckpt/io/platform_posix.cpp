@@ -92,6 +92,12 @@ ErrorCode code_of(int number) {
   }
 }
 
+bool is_unsupported(int number) {
+  // The first two are one number on Linux and two on macOS.
+  constexpr std::array<int, 4> kRefusals = {ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL};
+  return std::find(kRefusals.begin(), kRefusals.end(), number) != kRefusals.end();
+}
+
 std::string system_text(int number) {
   std::string text = std::generic_category().message(number);
   if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
@@ -103,6 +109,17 @@ Error system_error(std::string_view what, int number, const std::string& path) {
   error.in_file(path);
   return error;
 }
+
+SignalsElsewhere::SignalsElsewhere() {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  // What a thread raises by a fault of its own stays with it.
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
+    sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+}
+
+SignalsElsewhere::~SignalsElsewhere() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 File::File(File&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
@@ -218,7 +235,7 @@ Status sync_directory(const std::string& path) {
   const int number = outcome == 0 ? 0 : errno;
   ::close(descriptor);
   // Several network file systems do not know how to sync a folder.
-  if (number == 0 || number == EINVAL || number == ENOTSUP || number == EOPNOTSUPP) return {};
+  if (number == 0 || is_unsupported(number)) return {};
   return fail_system("folder cannot be synced", number, path);
 }
 
@@ -237,6 +254,8 @@ Result<std::uint64_t> free_space(const std::string& directory) {
   if (status.f_blocks == 0) return kUncounted;
   return checked_multiply(status.f_bavail, status.f_frsize).value_or(kUncounted);
 }
+
+std::int64_t process_id() { return ::getpid(); }
 
 std::uint64_t page_size() {
   static const auto size = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));

@@ -31,7 +31,7 @@ ReadPlace ReadJob::start_of(std::size_t run) const {
 bool ReadJob::is_behind_failure(std::size_t run) const {
   if (!has_failure_.load(std::memory_order_acquire)) return false;
   const std::lock_guard lock(mutex_);
-  return start_of(run) > failure_->place;
+  return failure_->place.is_before(start_of(run));
 }
 
 std::optional<std::size_t> ReadJob::take_run() {
@@ -46,7 +46,7 @@ std::optional<std::size_t> ReadJob::take_run() {
 
 void ReadJob::fail_at(const ReadPlace& place, Error error) {
   const std::lock_guard lock(mutex_);
-  if (failure_ && failure_->place <= place) return;
+  if (failure_ && !place.is_before(failure_->place)) return;
   failure_ = Failure{place, std::move(error)};
   has_failure_.store(true, std::memory_order_release);
 }

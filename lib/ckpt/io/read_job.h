@@ -1,11 +1,11 @@
 #pragma once
 
 #include <atomic>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "ckpt/io/span_reader.h"
@@ -19,7 +19,10 @@ struct ReadPlace {
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
   std::size_t run = 0;
-  auto operator<=>(const ReadPlace&) const = default;
+
+  [[nodiscard]] bool is_before(const ReadPlace& other) const {
+    return std::tie(file, offset, run) < std::tie(other.file, other.offset, other.run);
+  }
 };
 
 class ReadJob {

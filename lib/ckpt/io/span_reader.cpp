@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <pthread.h>
-#include <signal.h>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -17,25 +15,6 @@
 namespace ckpt {
 
 namespace {
-
-/// Threads started meanwhile leave all signals to the program's own threads, so that its handlers run
-/// there. Signals that a thread raises by a fault of its own stay with it.
-class SignalsElsewhere {
- public:
-  SignalsElsewhere() {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
-      sigdelset(&blocked, fault);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
-  }
-  SignalsElsewhere(const SignalsElsewhere&) = delete;
-  SignalsElsewhere& operator=(const SignalsElsewhere&) = delete;
-  ~SignalsElsewhere() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 Status check_options(const SpanReaderOptions& options) {
   if (options.threads > kMaxReaders) {
@@ -95,7 +74,7 @@ struct SpanReader::State {
 void SpanReader::State::start_threads() {
   reads_in_check = workers != 0;
   if (job.plan().runs().size() <= 1) return;
-  const SignalsElsewhere guard;
+  const platform::SignalsElsewhere guard;
   threads.reserve(workers);
   try {
     for (unsigned worker = 0; worker < workers; ++worker) {

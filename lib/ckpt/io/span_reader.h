@@ -15,7 +15,7 @@
 ///
 /// A plan is *runs* in file order; a run is consecutive spans that one thread takes in order. A span is
 /// one request of at most 8 MiB; the bytes reach a sink in chunks that still lie in the core's cache
-/// when it looks at them. Measured on 2 cores (io.md section 1): an 8 MiB buffer loses 18 to 29 %
+/// when it looks at them. Measured on 2 cores (docs/decisions/0006-spans-and-chunks.md): an 8 MiB buffer loses 18 to 29 %
 /// against 256 KiB, while 8 MiB requests gain 60 % where the device's read-ahead is small; so the span
 /// is the request and not the buffer. Memory is threads × chunk plus the plan, whatever the file size.
 /// Rejected: mapping (SIGBUS when a file shrinks, no error text), O_DIRECT (does not warm),

@@ -21,6 +21,7 @@ int rank(const Finding& finding) {
   switch (finding.what.code) {
     case ErrorCode::dangerous_import:
     case ErrorCode::path_escape: return 6;
+    case ErrorCode::unknown_format:
     case ErrorCode::unsupported: return 3;
     case ErrorCode::limit: return 2;
     case ErrorCode::io:

@@ -138,7 +138,7 @@ struct CompareResult {
 [[nodiscard]] CKPT_API Result<CompareResult> compare(const std::string& a, const std::string& b, const VerifyOptions& options);
 
 /// Checks one input: every checksum, range and rule of its format, a second opinion on its directory. Goes on after the first
-/// finding; they are in the model. Digests are made only where an expectation needs them.
+/// finding; they are in the model. Digests every chosen tensor on the way.
 [[nodiscard]] CKPT_API Result<VerifiedInput> check_input(const std::string& path, const VerifyOptions& options);
 
 /// --- convert ---------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ struct PrefetchOptions {
 
 struct PrefetchedFile {
   std::string path;
-  std::string format;                  ///< "safetensors", "torch-zip", "index" or "other"
+  std::string format;                  ///< "safetensors", "torch-zip" or "other"
   std::uint64_t bytes = 0;             ///< size on disk
   std::optional<std::uint64_t> expected_bytes;  ///< what its own header says it should be
   std::optional<std::uint64_t> resident_before;  ///< bytes; none = unknown

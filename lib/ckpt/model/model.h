@@ -83,7 +83,7 @@ enum class TensorKind : std::uint8_t { plain, meta, quantized, sparse, nested, w
 
 struct Tensor {
   std::string name;   ///< relative to the root, raw bytes; not always Unicode
-  Dtype dtype = Dtype::u8;
+  Dtype dtype = Dtype::unknown;
   TensorKind kind = TensorKind::plain;
   Dims shape;         ///< logical, outermost first; empty = one element
   View view;          ///< in its storage

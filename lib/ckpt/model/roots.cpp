@@ -46,7 +46,7 @@ RootChoice choose_root(const torch::Walk& walk, const std::optional<std::string>
 }
 
 std::optional<std::string> name_in_root(const torch::Leaf& leaf, const RootChoice& root, bool is_asked) {
-  if (root.key == "/") return leaf.path;
+  if (root.key == "/") return std::string(leaf.path);
   const bool is_inside = is_asked ? leaf.root_bytes == root.key.size() && leaf.root_bytes > 0 : top_key(leaf) == root.key;
   if (!is_inside) return std::nullopt;
   return leaf.path.size() > root.key.size() ? leaf.path.substr(root.key.size() + 1) : std::string();

@@ -103,14 +103,15 @@ class Builder {
     Root whole{"/", 0, 0, false};
     model_.tensors.reserve(walk.tensors.size());
     for (const torch::Leaf& leaf : walk.tensors) {
-      const auto name = name_in_root(leaf, choice, model_.is_root_given);
-      Tensor tensor = make_tensor(leaf, name ? *name : leaf.path, storages);
+      auto name = name_in_root(leaf, choice, model_.is_root_given);
+      const bool is_inside = name.has_value();
+      Tensor tensor = make_tensor(leaf, is_inside ? *std::move(name) : leaf.path, storages);
       for (Root* root : {leaf.top == torch::kNoTop ? nullptr : &tops[leaf.top], &whole}) {
         if (root == nullptr) continue;
         root->tensors += 1;
         root->bytes += tensor.bytes;
       }
-      if (name) {
+      if (is_inside) {
         model_.tensors.push_back(std::move(tensor));
       } else {
         add_outside(tensor);
@@ -136,9 +137,9 @@ class Builder {
     }
   }
 
-  Tensor make_tensor(const torch::Leaf& leaf, const std::string& name, StorageTable& storages) {
+  Tensor make_tensor(const torch::Leaf& leaf, std::string name, StorageTable& storages) {
     Tensor tensor;
-    tensor.name = leaf.path.empty() && leaf.top_bytes == 0 && leaf.ref == checkpoint_.top ? "tensor" : name;
+    tensor.name = leaf.path.empty() && leaf.top_bytes == 0 && leaf.ref == checkpoint_.top ? "tensor" : std::move(name);
     tensor.is_nameless = leaf.is_nameless;
     const Status status = checkpoint_.values.kind(leaf.ref) == pickle::Kind::persistent
                               ? fill_from_storage(tensor, leaf.ref, storages)
@@ -157,11 +158,11 @@ class Builder {
     CKPT_LET(const torch::StorageId id, torch::parse_storage_id(checkpoint_.values, ref));
     Rebuilt rebuilt;
     rebuilt.dims = {id.elements};
-    return fill_view(tensor, rebuilt, id, storages);
+    return fill_view(tensor, std::move(rebuilt), id, storages);
   }
 
   Status fill_from_call(Tensor& tensor, pickle::Ref ref, StorageTable& storages) {
-    CKPT_LET(const Rebuilt rebuilt, torch::read_rebuild_call(checkpoint_.values, ref));
+    CKPT_LET(Rebuilt rebuilt, torch::read_rebuild_call(checkpoint_.values, ref));
     tensor.kind = kind_of(rebuilt.kind);
     tensor.note = tensor.kind == TensorKind::plain ? std::string() : rebuilt.type;
     tensor.is_conjugate = rebuilt.is_conjugate;
@@ -169,7 +170,7 @@ class Builder {
     if (rebuilt.storage == pickle::kNoRef) return fill_shape(tensor, rebuilt);
     CKPT_LET(const torch::StorageId id, torch::parse_storage_id(checkpoint_.values, rebuilt.storage));
     if (id.is_meta) tensor.kind = TensorKind::meta;
-    return fill_view(tensor, rebuilt, id, storages);
+    return fill_view(tensor, std::move(rebuilt), id, storages);
   }
 
   /// A tensor without bytes of its own: meta tensors, and composite ones whose parts hold them.
@@ -185,17 +186,13 @@ class Builder {
     return {};
   }
 
-  Status fill_view(Tensor& tensor, const Rebuilt& rebuilt, const torch::StorageId& id, StorageTable& storages) {
+  Status fill_view(Tensor& tensor, Rebuilt rebuilt, const torch::StorageId& id, StorageTable& storages) {
     tensor.dtype = rebuilt.dtype ? *rebuilt.dtype : id.dtype.value_or(Dtype::u8);
     tensor.view.unit_bytes = dtype_facts(tensor.dtype).torch_bytes;
-    tensor.view.dims = rebuilt.dims;
+    tensor.view.dims = std::move(rebuilt.dims);
+    tensor.view.stride = std::move(rebuilt.stride);
     // torch takes an empty stride with a size as row-major.
-    const auto count = element_count(rebuilt.dims);
-    if (rebuilt.stride.empty() && count) {
-      tensor.view.stride = row_major_strides(rebuilt.dims);
-    } else {
-      tensor.view.stride = rebuilt.stride;
-    }
+    if (tensor.view.stride.empty() && element_count(tensor.view.dims)) tensor.view.stride = row_major_strides(tensor.view.dims);
     const auto offset = checked_multiply(rebuilt.offset, tensor.view.unit_bytes);
     if (!offset) return fail(ErrorCode::corrupt, fmt::format("storage offset {} does not fit 64 bits", rebuilt.offset));
     tensor.view.offset = *offset;

@@ -45,6 +45,7 @@ constexpr std::array<DtypeFacts, kDtypeCount> kFacts = {{
     {D::bits2x4, "", "bits2x4", "", 8, 1, 1},
     {D::bits4x2, "", "bits4x2", "", 8, 1, 1},
     {D::bcomplex32, "", "bcomplex32", "", 32, 4, 2},
+    {D::unknown, "", "", "", 8, 1, 1},
 }};
 
 constexpr bool table_is_in_enum_order() {
@@ -111,6 +112,7 @@ const DtypeFacts& dtype_facts(Dtype dtype) { return kFacts[static_cast<std::size
 
 std::string_view dtype_word(Dtype dtype) {
   const DtypeFacts& facts = dtype_facts(dtype);
+  if (dtype == Dtype::unknown) return "unknown";
   return facts.safetensors.empty() ? facts.torch : facts.safetensors;
 }
 

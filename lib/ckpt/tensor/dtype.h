@@ -48,9 +48,11 @@ enum class Dtype : std::uint8_t {
   bits2x4,
   bits4x2,
   bcomplex32,
+  // Of tensors that cannot be read far enough to tell.
+  unknown,
 };
 
-inline constexpr std::size_t kDtypeCount = static_cast<std::size_t>(Dtype::bcomplex32) + 1;
+inline constexpr std::size_t kDtypeCount = static_cast<std::size_t>(Dtype::unknown) + 1;
 inline constexpr std::size_t kSafetensorsDtypeCount = static_cast<std::size_t>(Dtype::u64) + 1;
 
 /// What is known of one element type. The only table of element sizes.
@@ -67,7 +69,7 @@ struct DtypeFacts {
 /// Facts of `dtype`; always found.
 [[nodiscard]] CKPT_API const DtypeFacts& dtype_facts(Dtype dtype);
 
-/// The Safetensors word, else torch's name: what reports print.
+/// The Safetensors word, else torch's name, else "unknown": what reports print.
 [[nodiscard]] CKPT_API std::string_view dtype_word(Dtype dtype);
 
 [[nodiscard]] CKPT_API bool has_safetensors_form(Dtype dtype);

@@ -62,7 +62,7 @@ class Directory {
   ///         limit - zip_records or directory_bytes, before anything is reserved; io, short_file,
   ///         changed - from the source.
   /// Cost: about 80 bytes of memory an entry plus the directory's bytes; end records in one read of
-  ///       64 KiB + 98, the directory in one (none if it lies in the former).
+  ///       65,633, the directory in one (none if it lies in the former).
   [[nodiscard]] static Result<Directory> read(const std::shared_ptr<const ByteSource>& source,
                                               const Limits& limits);
 
