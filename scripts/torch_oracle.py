@@ -81,7 +81,8 @@ def as_integers(tensor):
 
 def logical_bytes(tensor):
     """Row-major little-endian bytes."""
-    flat = as_integers(tensor).contiguous().reshape(-1)
+    # A clone, because one element may keep any stride through contiguous() and reshape().
+    flat = as_integers(tensor).reshape(-1).clone(memory_format=torch.contiguous_format)
     if flat.numel() == 0:
         return b""
     return flat.view(torch.uint8).numpy().tobytes()

@@ -149,7 +149,7 @@ class TextRenderer final : public Renderer {
     const auto add = [&table](const char* side, const VerifiedInput& input) {
       const Totals totals = totals_of(input.model, input.selected);
       table.add({side + escaped(input.model.files[0].path), std::string(format_word(input.model.files[0].format)),
-                 grouped(totals.tensors) + " tensors", byte_size(totals.bytes), dtype_counts(totals)});
+                 counted(totals.tensors, "tensor"), byte_size(totals.bytes), dtype_counts(totals)});
     };
     add("A  ", result.a);
     add("B  ", result.b);
@@ -195,14 +195,14 @@ class TextRenderer final : public Renderer {
       if (a != b && result.differences.empty()) out += "              (they differ because aliases were dropped)\n";
     }
     if (status != kYes) return out + style_.bad("not verified") + "\n";
-    return out + style_.good("verified") + fmt::format(": {} tensors equal in name, dtype, shape and SHA-256\n", grouped(result.equal));
+    return out + style_.good("verified") + fmt::format(": {} equal in name, dtype, shape and SHA-256\n", counted(result.equal, "tensor"));
   }
 
   std::string checked_lines(const VerifiedInput& input) const {
     const Totals totals = totals_of(input.model, input.selected);
     const bool is_whole = exit_code(input.model.findings) == kYes;
-    std::string out = fmt::format("{}  {}  {}  {} tensors  {}  {}\n", is_whole ? style_.good("whole") : style_.bad("not whole"),
-                                  escaped(input.model.files[0].path), format_word(input.model.files[0].format), grouped(totals.tensors),
+    std::string out = fmt::format("{}  {}  {}  {}  {}  {}\n", is_whole ? style_.good("whole") : style_.bad("not whole"),
+                                  escaped(input.model.files[0].path), format_word(input.model.files[0].format), counted(totals.tensors, "tensor"),
                                   byte_size(totals.bytes), dtype_counts(totals));
     out += entered_line(input.model);
     if (input.model_digest) out += "  model digest  " + digest_hex(*input.model_digest) + "\n";
@@ -225,9 +225,9 @@ class TextRenderer final : public Renderer {
       bytes += file.bytes;
       skipped += file.skipped_bytes;
     }
-    if (options.query) return fmt::format("{} files, {}; nothing was read\n", result.files.size(), byte_size(bytes));
-    if (options.evict) return fmt::format("{} files, {} evicted\n", result.files.size(), byte_size(bytes));
-    if (result.readers == 0) return fmt::format("{} files, {}; 0 readers: nothing was read\n", result.files.size(), byte_size(bytes));
+    if (options.query) return fmt::format("{}, {}; nothing was read\n", counted(result.files.size(), "file"), byte_size(bytes));
+    if (options.evict) return fmt::format("{}, {} evicted\n", counted(result.files.size(), "file"), byte_size(bytes));
+    if (result.readers == 0) return fmt::format("{}, {}; 0 readers: nothing was read\n", counted(result.files.size(), "file"), byte_size(bytes));
     std::string out = fmt::format("read {} in {:.2f} s with at most {} readers", byte_size(result.read_bytes), result.seconds, result.readers);
     if (result.read_bytes > 0) out += fmt::format(" ({}/s)", byte_size(rate(result.read_bytes, result.seconds)));
     return out + fmt::format("; {} were resident already\n", byte_size(skipped));

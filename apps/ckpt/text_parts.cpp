@@ -39,6 +39,10 @@ std::string Style::paint(std::string_view code, std::string_view text) const {
   return color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
+}
+
 std::uint64_t rate(std::uint64_t bytes, double seconds) {
   return seconds <= 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds);
 }
@@ -51,7 +55,7 @@ std::string dtype_counts(const Totals& totals) {
 
 std::string parameter_text(std::uint64_t parameters) {
   const auto value = static_cast<double>(parameters);
-  if (parameters < 1'000) return fmt::format("{} parameters", parameters);
+  if (parameters < 1'000) return counted(parameters, "parameter");
   if (parameters < 999'500) return fmt::format("{:.1f} k parameters", value / 1e3);
   if (parameters < 999'500'000) return fmt::format("{:.1f} M parameters", value / 1e6);
   return fmt::format("{:.2f} B parameters", value / 1e9);
@@ -80,7 +84,7 @@ std::string entered_line(const Model& model) {
   if (model.root == "/") return {};
   std::string out = fmt::format("root {}{}", escaped(model.root, 128), model.is_root_given ? "" : " (entered, nothing else could be the model)");
   if (model.outside_tensors > 0) {
-    out += fmt::format("; {} tensors, {}, lie outside", grouped(model.outside_tensors), byte_size(model.outside_bytes));
+    out += fmt::format("; {}, {}, outside", counted(model.outside_tensors, "tensor"), byte_size(model.outside_bytes));
   }
   return out + "\n";
 }
@@ -90,13 +94,13 @@ std::string root_lines(const Model& model, const Style& style) {
   std::string out = style.bad("more than one place could be the model") + "; convert and verify need --root\n";
   Table table({{"", false}, {"", true}, {"", true}});
   for (const Root& root : model.roots) {
-    table.add({"  --root " + escaped(root.key, 64), grouped(root.tensors) + " tensors", byte_size(root.bytes)});
+    table.add({"  --root " + escaped(root.key, 64), counted(root.tensors, "tensor"), byte_size(root.bytes)});
   }
   return out + table.render(kNoWidth, false);
 }
 
 std::string other_lines(const Model& model, bool all, const Style& style) {
-  std::string out = fmt::format("{}: {} values\n", style.strong("not tensors"), grouped(model.others.size()));
+  std::string out = fmt::format("{}: {}\n", style.strong("not tensors"), counted(model.others.size(), "value"));
   const std::size_t shown = all ? model.others.size() : std::min(model.others.size(), kShortList);
   Table table({{"", false}, {"", false}, {"", false}});
   for (std::size_t i = 0; i < shown; ++i) {
@@ -112,7 +116,7 @@ std::string import_lines(const Model& model, bool all, const Style& style) {
   const std::uint64_t dangerous = count_level(model, ImportLevel::dangerous);
   const std::string counts = fmt::format("{} unknown, {} known-safe", grouped(count_level(model, ImportLevel::unknown)),
                                          grouped(count_level(model, ImportLevel::known_safe)));
-  std::string out = dangerous > 0 ? style.bad(fmt::format("{} dangerous imports found", grouped(dangerous)))
+  std::string out = dangerous > 0 ? style.bad(fmt::format("{} found", counted(dangerous, "dangerous import")))
                                   : std::string("no dangerous imports found in 1 record");
   out += "; " + counts + "\n";
   std::size_t listed = 0;
@@ -141,14 +145,14 @@ std::string finding_lines(const std::vector<Finding>& findings, const Style& sty
 
 std::string summary_lines(const InspectResult& result, const Style& style) {
   const Totals totals = totals_of(result.model, result.selected);
-  std::string out = fmt::format("{}: {} tensors, {}, {} ({} bytes)\n", style.strong("summary"), grouped(totals.tensors),
+  std::string out = fmt::format("{}: {}, {}, {} ({} bytes)\n", style.strong("summary"), counted(totals.tensors, "tensor"),
                                 parameter_text(totals.parameters), byte_size(totals.bytes), grouped(totals.bytes));
   if (result.selected.size() != result.model.tensors.size()) {
     out += fmt::format("  chosen out of {} tensors\n", grouped(result.model.tensors.size()));
   }
   Table table({{"", false}, {"", true}, {"", true}});
   for (const auto& [dtype, total] : totals.by_dtype) {
-    table.add({"  " + dtype, grouped(total.tensors) + " tensors", grouped(total.bytes) + " bytes"});
+    table.add({"  " + dtype, counted(total.tensors, "tensor"), grouped(total.bytes) + " bytes"});
   }
   out += table.render(kNoWidth, false);
   if (result.model.unused_bytes > 0) out += fmt::format("  {} stored bytes are used by no tensor\n", grouped(result.model.unused_bytes));
@@ -169,8 +173,8 @@ std::string timing_lines(const Phases& phases, std::uint64_t lookups) {
 
 std::string written_line(const ConvertResult& result, const ConvertOptions& options) {
   const double seconds = result.write.seconds + result.sync_seconds;
-  std::string out = fmt::format("{} {}: {} tensors, {} bytes", options.dry_run ? "would write" : "wrote", escaped(result.output),
-                                grouped(result.written.size()), grouped(result.output_bytes));
+  std::string out = fmt::format("{} {}: {}, {} bytes", options.dry_run ? "would write" : "wrote", escaped(result.output),
+                                counted(result.written.size(), "tensor"), grouped(result.output_bytes));
   if (!options.dry_run) out += fmt::format(" in {:.2f} s ({}/s{})", seconds, byte_size(rate(result.output_bytes, seconds)), options.sync ? ", synced" : "");
   return out + "\n";
 }
@@ -181,7 +185,7 @@ std::string left_out_lines(const ConvertResult& result) {
   for (const std::string& name : result.skipped) out += "left out, unsupported: " + escaped(name, 256) + "\n";
   const auto in_root = static_cast<std::size_t>(std::count_if(model.others.begin(), model.others.end(), [](const Other& o) { return o.in_root; }));
   if (model.others.empty()) return out;
-  out += fmt::format("left out: {} values that are no tensors ({} of them beside the model)\n", grouped(model.others.size()),
+  out += fmt::format("left out: {} not a tensor ({} of them beside the model)\n", counted(model.others.size(), "value"),
                      grouped(model.others.size() - in_root));
   const std::size_t shown = std::min(model.others.size(), kShortList);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -194,9 +198,9 @@ std::string shared_lines(const ConvertResult& result) {
   std::string out;
   std::uint64_t copies = 0;
   for (const OutputTensorInfo& info : result.written) copies += result.model.tensors[info.tensor].alias_of != kNoIndex ? 1U : 0U;
-  if (copies > 0) out += fmt::format("shared: {} aliases written in full (--shared=drop leaves them out)\n", grouped(copies));
+  if (copies > 0) out += fmt::format("shared: {} written in full (--shared=drop leaves them out)\n", copies == 1 ? "1 alias" : grouped(copies) + " aliases");
   for (const auto& [name, kept] : result.dropped) out += fmt::format("dropped: {} is {}\n", escaped(name, 256), escaped(kept, 256));
-  if (result.gathered > 0) out += fmt::format("gathered: {} tensors that were not row-major\n", grouped(result.gathered));
+  if (result.gathered > 0) out += fmt::format("gathered: {} not row-major in the input\n", counted(result.gathered, "tensor"));
   return out;
 }
 
@@ -219,6 +223,16 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
+/// A pattern that matches `name` and nothing else.
+std::string literal_glob(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string proof_command(const ConvertResult& result, const Invocation& call) {
@@ -227,6 +241,7 @@ std::string proof_command(const ConvertResult& result, const Invocation& call) {
   if (input.root) out += " --root " + shell_word(*input.root);
   for (const std::string& glob : input.selection.include) out += " --include " + shell_word(glob);
   for (const std::string& glob : input.selection.exclude) out += " --exclude " + shell_word(glob);
+  for (const std::string& name : result.skipped) out += " --exclude " + shell_word(literal_glob(name));
   if (input.allow_dangerous) out += " --allow-dangerous";
   // A path with control characters cannot be shown as it is; then the line is for reading only.
   return out + " " + escaped(shell_word(result.model.files[0].path)) + " " + escaped(shell_word(result.output));

@@ -22,6 +22,8 @@ struct Style {
   [[nodiscard]] std::string paint(std::string_view code, std::string_view text) const;
 };
 
+/// "1 tensor", "1,323 tensors"
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
 [[nodiscard]] std::uint64_t rate(std::uint64_t bytes, double seconds);
 /// "F16 709, F32 614"
 [[nodiscard]] std::string dtype_counts(const Totals& totals);

@@ -193,6 +193,8 @@ std::string json_name(const std::string& name) {
 std::optional<Digest> model_digest(const Model& model, const std::vector<std::uint32_t>& selected, const TensorDigests& digests) {
   std::vector<std::uint32_t> order = selected;
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return model.tensors[a].name < model.tensors[b].name; });
+  const auto same_name = [&](std::uint32_t a, std::uint32_t b) { return model.tensors[a].name == model.tensors[b].name; };
+  if (std::adjacent_find(order.begin(), order.end(), same_name) != order.end()) return std::nullopt;  // no order is the right one
   Sha256 sha;
   sha.update(as_bytes("ckpt-model 1\n"));
   for (const std::uint32_t index : order) {

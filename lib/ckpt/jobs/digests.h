@@ -32,7 +32,8 @@ struct DigestOutcome {
 [[nodiscard]] Result<DigestOutcome> digest_inputs(const std::vector<DigestRequest>& requests, unsigned threads, Progress* progress);
 
 /// Digest of a whole model: over "ckpt-model 1\n", then for each tensor in byte order of its name: the name as a JSON
-/// string, TAB, dtype, TAB, dims joined by ",", TAB, hex digest, LF. None if a chosen tensor has no digest.
+/// string, TAB, dtype, TAB, dims joined by ",", TAB, hex digest, LF. None if a chosen tensor has no digest, or two
+/// have one name.
 [[nodiscard]] std::optional<Digest> model_digest(const Model& model, const std::vector<std::uint32_t>& selected,
                                                  const TensorDigests& digests);
 

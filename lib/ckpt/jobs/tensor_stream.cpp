@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ckpt/base/text.h"
 #include "ckpt/io/crc32.h"
 
 namespace ckpt {
@@ -261,6 +262,21 @@ Status TensorStream::end_run(unsigned worker, std::size_t run) {
   return consumer_.flush(worker);
 }
 
+/// A tensor whose storage starts there; the names are collected when the first wrong checksum asks.
+const Tensor* TensorStream::tensor_at(std::uint32_t file, std::uint64_t offset) const {
+  if (by_place_.empty()) {
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      for (const Tensor& tensor : models_[m]->tensors) {
+        if (tensor.storage == kNoIndex) continue;
+        const Storage& storage = models_[m]->storages[tensor.storage];
+        by_place_.try_emplace({model_base_[m] + storage.file, storage.offset}, &tensor);
+      }
+    }
+  }
+  const auto found = by_place_.find({file, offset});
+  return found == by_place_.end() ? nullptr : found->second;
+}
+
 std::vector<Finding> TensorStream::wrong_checksums() const {
   std::vector<Finding> findings;
   for (const CheckedRecord& record : records_) {
@@ -272,6 +288,10 @@ std::vector<Finding> TensorStream::wrong_checksums() const {
     Error error = make_error(ErrorCode::corrupt, fmt::format("wrong checksum: directory says {:08x}, data has {:08x}",
                                                              record.record->crc, crc));
     error.in_file(files_[record.file]->path()).in_record(record.record->name);
+    if (const Tensor* tensor = tensor_at(record.file, record.begin)) {
+      error.in_tensor(tensor->name);
+      error.message += "; it holds tensor " + quoted(tensor->name);
+    }
     error.numbers(fmt::format("{:08x}", record.record->crc), fmt::format("{:08x}", crc));
     findings.push_back(defect(std::move(error)));
   }

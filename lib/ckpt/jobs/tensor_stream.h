@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ckpt/base/result.h"
@@ -108,6 +110,7 @@ class TensorStream final : private ReadPlan, private SpanSink {
     std::vector<std::byte> rows, gathered;
   };
 
+  [[nodiscard]] const Tensor* tensor_at(std::uint32_t file, std::uint64_t offset) const;
   void plan();
   void plan_pieces();
   void plan_file_uses(std::size_t first_use, std::size_t end_use);
@@ -140,6 +143,7 @@ class TensorStream final : private ReadPlan, private SpanSink {
   std::vector<Worker> workers_;
   Progress* progress_ = nullptr;
   ReadProgress work_;
+  mutable std::map<std::pair<std::uint32_t, std::uint64_t>, const Tensor*> by_place_;
 };
 
 }  // namespace ckpt

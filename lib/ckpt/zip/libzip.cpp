@@ -39,8 +39,8 @@ void put(std::vector<std::byte>& out, std::uint64_t value, unsigned width) {
 // libzip does not tell how much of a stream it used, but it takes the compressed bytes in pieces of 8 KiB
 // and asks for the next one only when the stream goes on. Empty stored blocks in front, and one byte
 // behind, make a last piece of two bytes: the last one of the stream and the additional one. If they are not
-// asked for, the stream ended before. (From 1.11.3 on libzip then still tries for one byte, not for two.) A libzip
-// with other pieces would overlook bytes behind a stream, but never see some that are not there.
+// asked for, the stream ended before. (From 1.11.3 on libzip then still tries for one byte, not for two.) A
+// libzip with other pieces would overlook bytes behind a stream, but never see some that are not there.
 struct OneRecord {
   static constexpr std::uint64_t kPiece = 8192;
   static constexpr std::uint64_t kBlock =
