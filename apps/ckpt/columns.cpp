@@ -1,9 +1,9 @@
 #include "columns.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 
@@ -52,7 +52,9 @@ bool comes_before(const InspectResult& result, SortKey key, std::uint32_t a, std
     case SortKey::name: return x.name < y.name;
     case SortKey::bytes: return x.bytes > y.bytes;
     case SortKey::dtype: return dtype_word(x.dtype) < dtype_word(y.dtype);
-    case SortKey::offset: return file_offset(result.model, x).value_or(UINT64_MAX) < file_offset(result.model, y).value_or(UINT64_MAX);
+    case SortKey::offset:
+      return file_offset(result.model, x).value_or(UINT64_MAX) <
+             file_offset(result.model, y).value_or(UINT64_MAX);
     default: return false;
   }
 }
@@ -60,11 +62,14 @@ bool comes_before(const InspectResult& result, SortKey key, std::uint32_t a, std
 }  // namespace
 
 std::string column_heading(Column column) {
-  constexpr const char* kHeadings[] = {"NAME", "DTYPE", "SHAPE", "BYTES", "ELEMENTS", "OFFSET", "STRIDE", "STORAGE", "FLAGS", "SHA256"};
+  constexpr const char* kHeadings[] = {"NAME",   "DTYPE",  "SHAPE",   "BYTES", "ELEMENTS",
+                                       "OFFSET", "STRIDE", "STORAGE", "FLAGS", "SHA256"};
   return kHeadings[static_cast<int>(column)];
 }
 
-bool is_right_aligned(Column column) { return column == Column::bytes || column == Column::elements || column == Column::offset; }
+bool is_right_aligned(Column column) {
+  return column == Column::bytes || column == Column::elements || column == Column::offset;
+}
 
 std::string column_text(Column column, const InspectResult& result, std::uint32_t index, bool human) {
   const Tensor& tensor = result.model.tensors[index];
@@ -104,7 +109,8 @@ std::optional<std::uint64_t> file_offset(const Model& model, const Tensor& tenso
 
 std::vector<std::uint32_t> sorted_tensors(const InspectResult& result, SortKey key) {
   std::vector<std::uint32_t> order = result.selected;
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return comes_before(result, key, a, b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return comes_before(result, key, a, b); });
   return order;
 }
 

@@ -8,7 +8,8 @@
 namespace ckpt::app {
 
 /// The text of one column for one tensor, escaped. `human`: numbers grouped, shapes in brackets; else plain.
-[[nodiscard]] std::string column_text(Column column, const InspectResult& result, std::uint32_t tensor, bool human);
+[[nodiscard]] std::string column_text(Column column, const InspectResult& result, std::uint32_t tensor,
+                                      bool human);
 [[nodiscard]] std::string column_heading(Column column);
 [[nodiscard]] bool is_right_aligned(Column column);
 

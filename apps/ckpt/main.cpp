@@ -10,6 +10,7 @@
 /// Hands the arguments on. What arrives here as an exception is a bug or a lack of memory, never bad input.
 int main(int argc, char** argv) {
   ckpt::app::install_signal_handlers();
+  ckpt::app::settle_time_zone();
   try {
     return ckpt::app::run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::bad_alloc&) {

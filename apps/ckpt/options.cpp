@@ -1,10 +1,10 @@
 #include "options.h"
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "ckpt/io/span_reader.h"
@@ -24,10 +24,11 @@ const std::map<std::string, SortKey> kSorts = {{"file", SortKey::file},
                                                {"bytes", SortKey::bytes},
                                                {"dtype", SortKey::dtype},
                                                {"offset", SortKey::offset}};
-const std::map<std::string, Column> kColumns = {
-    {"name", Column::name},       {"dtype", Column::dtype},   {"shape", Column::shape},   {"bytes", Column::bytes},
-    {"elements", Column::elements}, {"offset", Column::offset}, {"stride", Column::stride}, {"storage", Column::storage},
-    {"flags", Column::flags},     {"sha256", Column::sha256}};
+const std::map<std::string, Column> kColumns = {{"name", Column::name},         {"dtype", Column::dtype},
+                                                {"shape", Column::shape},       {"bytes", Column::bytes},
+                                                {"elements", Column::elements}, {"offset", Column::offset},
+                                                {"stride", Column::stride},     {"storage", Column::storage},
+                                                {"flags", Column::flags},       {"sha256", Column::sha256}};
 const std::map<std::string, SharedPolicy> kPolicies = {
     {"copy", SharedPolicy::copy}, {"drop", SharedPolicy::drop}, {"fail", SharedPolicy::fail}};
 
@@ -57,8 +58,10 @@ class CommandLine {
     add_verify();
     add_convert();
     add_prefetch();
-    app_.footer("ckpt FILE is short for ckpt inspect FILE. Safetensors is the only output; pickles are never written and never run.\n"
-                "Exit status: 0 yes, 1 no, 2 wrong usage, 3 no answer.");
+    app_.footer(
+        "ckpt FILE is short for ckpt inspect FILE. Safetensors is the only output; pickles are never written "
+        "and never run.\n"
+        "Exit status: 0 yes, 1 no, 2 wrong usage, 3 no answer.");
   }
 
   CLI::App& app() { return app_; }
@@ -70,9 +73,12 @@ class CommandLine {
     app_.add_flag("-q,--quiet", global.is_quiet, "Print only errors (and JSON where it is asked for)");
     app_.add_flag("-v,--verbose", global.is_verbose, "Trace the phases of the work to standard error");
     app_.add_flag("--json", global.json, "Print one JSON document instead of text (docs/report.md)");
-    app_.add_option("--color", global.color, "auto, always or never")->transform(CLI::CheckedTransformer(kColors))->option_text("WHEN");
+    app_.add_option("--color", global.color, "auto, always or never")
+        ->transform(CLI::CheckedTransformer(kColors))
+        ->option_text("WHEN");
     app_.add_flag("--no-progress", raw_.no_progress, "Never draw a progress bar");
-    app_.add_flag("--timings", global.timings, "Print seconds, bytes and reads of container, metadata and data");
+    app_.add_flag("--timings", global.timings,
+                  "Print seconds, bytes and reads of container, metadata and data");
   }
 
   CLI::App* add_command(Command command, const std::string& description) {
@@ -84,11 +90,22 @@ class CommandLine {
   }
 
   void add_input_options(CLI::App* sub, InputOptions& input, bool has_threads) {
-    sub->add_option("--root", raw_.root, "Where the model lies: a key, a dotted path, or / for everything")->option_text("KEY");
-    sub->add_option("--include", input.selection.include, "Only tensors whose name matches (repeatable)")->option_text("GLOB")->take_all();
-    sub->add_option("--exclude", input.selection.exclude, "Not tensors whose name matches (repeatable)")->option_text("GLOB")->take_all();
-    sub->add_flag("--allow-dangerous", input.allow_dangerous, "Go on although the file names dangerous imports (nothing is run either way)");
-    if (has_threads) sub->add_option("--threads", input.threads, "Reader threads, 1 to 16")->check(CLI::Range(1, 16))->option_text("N");
+    sub->add_option("--root", raw_.root, "Where the model lies: a key, a dotted path, or / for everything")
+        ->option_text("KEY");
+    sub->add_option("--include", input.selection.include, "Only tensors whose name matches (repeatable)")
+        ->option_text("GLOB")
+        ->take_all()
+        ->allow_extra_args(false);
+    sub->add_option("--exclude", input.selection.exclude, "Not tensors whose name matches (repeatable)")
+        ->option_text("GLOB")
+        ->take_all()
+        ->allow_extra_args(false);
+    sub->add_flag("--allow-dangerous", input.allow_dangerous,
+                  "Go on although the file names dangerous imports (nothing is run either way)");
+    if (has_threads)
+      sub->add_option("--threads", input.threads, "Reader threads, 1 to 16")
+          ->check(CLI::Range(1, 16))
+          ->option_text("N");
     add_limits(sub, input.limits);
   }
 
@@ -108,13 +125,19 @@ class CommandLine {
   }
 
   void add_inspect() {
-    CLI::App* sub = add_command(Command::inspect, "Say what a checkpoint is and what it holds; reads metadata only");
+    CLI::App* sub =
+        add_command(Command::inspect, "Say what a checkpoint is and what it holds; reads metadata only");
     ListOptions& list = raw_.invocation.list;
     sub->add_option("PATH", raw_.invocation.paths, "Files to inspect")->required();
     sub->add_flag("--tree", list.tree, "Sizes by module, equal layers folded");
-    sub->add_option("--sort", list.sort, "file, name, bytes, dtype or offset")->transform(CLI::CheckedTransformer(kSorts))->option_text("KEY");
-    sub->add_option("--columns", raw_.columns, "name, dtype, shape, bytes, elements, offset, stride, storage, flags, sha256")
-        ->delimiter(',')->option_text("LIST");
+    sub->add_option("--sort", list.sort, "file, name, bytes, dtype or offset")
+        ->transform(CLI::CheckedTransformer(kSorts))
+        ->option_text("KEY");
+    sub->add_option("--columns", raw_.columns,
+                    "name, dtype, shape, bytes, elements, offset, stride, storage, flags, sha256")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->option_text("LIST");
     sub->add_flag("--plain", list.plain, "One tab-separated tensor a line, without heading or summary");
     sub->add_flag("--sha256", raw_.invocation.inspect.with_digests, "Digest every tensor, and the model");
     sub->add_flag("--metadata", list.metadata, "Print metadata in full");
@@ -124,9 +147,14 @@ class CommandLine {
 
   void add_verify() {
     CLI::App* sub = add_command(Command::verify, "Compare two checkpoints, or check that each is whole");
-    sub->add_option("PATH", raw_.invocation.paths, "Two paths are compared; one, or three and more, are each checked")->required();
-    sub->add_option("--expect", raw_.expectations, "tensors=N, DTYPE=N, parameters=N, bytes=N, sha256=HEX or model=HEX (repeatable)")
-        ->option_text("NAME=VALUE")->take_all();
+    sub->add_option("PATH", raw_.invocation.paths,
+                    "Two paths are compared; one, or three and more, are each checked")
+        ->required();
+    sub->add_option("--expect", raw_.expectations,
+                    "tensors=N, DTYPE=N, parameters=N, bytes=N, sha256=HEX or model=HEX (repeatable)")
+        ->option_text("NAME=VALUE")
+        ->take_all()
+        ->allow_extra_args(false);
     sub->add_flag("--each", raw_.invocation.each, "Check two paths each on its own");
     add_input_options(sub, raw_.invocation.verify.input, true);
   }
@@ -135,10 +163,16 @@ class CommandLine {
     CLI::App* sub = add_command(Command::convert, "Rewrite a checkpoint as Safetensors");
     ConvertOptions& options = raw_.invocation.convert;
     sub->add_option("IN", raw_.input, "The checkpoint")->required();
-    sub->add_option("OUT", raw_.invocation.output, "The output: a file, or a folder to put it in (default: beside IN)");
-    sub->add_option("--shared", options.shared, "Tensors that share bytes: copy, drop (the name goes to the metadata) or fail")
-        ->transform(CLI::CheckedTransformer(kPolicies))->option_text("POLICY");
-    sub->add_option("--metadata", raw_.metadata, "Metadata to add (repeatable)")->option_text("KEY=VALUE")->take_all();
+    sub->add_option("OUT", raw_.invocation.output,
+                    "The output: a file, or a folder to put it in (default: beside IN)");
+    sub->add_option("--shared", options.shared,
+                    "Tensors that share bytes: copy, drop (the name goes to the metadata) or fail")
+        ->transform(CLI::CheckedTransformer(kPolicies))
+        ->option_text("POLICY");
+    sub->add_option("--metadata", raw_.metadata, "Metadata to add (repeatable)")
+        ->option_text("KEY=VALUE")
+        ->take_all()
+        ->allow_extra_args(false);
     sub->add_flag("--skip", options.skip_unsupported, "Leave out tensors that Safetensors cannot hold");
     sub->add_flag("--strict", options.is_strict, "Refuse if anything would be left out or is odd");
     sub->add_flag("-n,--dry-run", options.dry_run, "Plan and check everything, write nothing");
@@ -148,14 +182,19 @@ class CommandLine {
   }
 
   void add_prefetch() {
-    CLI::App* sub = add_command(Command::prefetch, "Read files into the page cache, ahead of a loader that maps them");
+    CLI::App* sub =
+        add_command(Command::prefetch, "Read files into the page cache, ahead of a loader that maps them");
     PrefetchOptions& options = raw_.invocation.prefetch;
     sub->add_option("PATH", raw_.invocation.paths, "Files, index files or folders")->required();
-    sub->add_option("--readers", raw_.readers, "Reader threads, 0 to 16; 0 reads nothing (else CKPT_PREFETCH, else TF_LOAD_PREFETCH, else 16)")
+    sub->add_option(
+           "--readers", raw_.readers,
+           "Reader threads, 0 to 16; 0 reads nothing (else CKPT_PREFETCH, else TF_LOAD_PREFETCH, else 16)")
         ->option_text("N");
     sub->add_flag("--no-skip", raw_.no_skip, "Read what is resident too");
-    sub->add_option("--max-bytes", raw_.max_bytes, "Read at most so many bytes, in file order")->option_text("N");
-    CLI::Option* evict = sub->add_flag("--evict", options.evict, "Drop the files from the page cache instead");
+    sub->add_option("--max-bytes", raw_.max_bytes, "Read at most so many bytes, in file order")
+        ->option_text("N");
+    CLI::Option* evict =
+        sub->add_flag("--evict", options.evict, "Drop the files from the page cache instead");
     sub->add_flag("--query", options.query, "Only say what is resident; reads nothing")->excludes(evict);
     sub->add_flag("-f,--force", options.force, "Read even what does not fit the free memory");
     add_limits(sub, options.limits);
@@ -168,7 +207,7 @@ class CommandLine {
 Result<std::pair<std::string, std::string>> parse_pair(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return fail(ErrorCode::usage, "--metadata takes KEY=VALUE, not " + ckpt::quoted(text, 80));
+    return fail(ErrorCode::usage, "--metadata takes KEY=VALUE, not " + in_quotes(text, 80));
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
@@ -176,7 +215,8 @@ Result<std::pair<std::string, std::string>> parse_pair(const std::string& text) 
 Status finish_lists(Raw& raw) {
   for (const std::string& name : raw.columns) {
     const auto column = kColumns.find(name);
-    if (column == kColumns.end()) return fail(ErrorCode::usage, "--columns does not know " + ckpt::quoted(name, 64));
+    if (column == kColumns.end())
+      return fail(ErrorCode::usage, "--columns does not know " + in_quotes(name, 64));
     raw.invocation.list.columns.push_back(column->second);
   }
   for (const std::string& text : raw.expectations) {
@@ -195,7 +235,7 @@ Status finish_prefetch(Raw& raw) {
   options.skip_resident = !raw.no_skip;
   if (!raw.max_bytes.empty()) {
     if (raw.max_bytes.size() > 18 || raw.max_bytes.find_first_not_of("0123456789") != std::string::npos) {
-      return fail(ErrorCode::usage, "--max-bytes takes a whole number, not " + ckpt::quoted(raw.max_bytes, 64));
+      return fail(ErrorCode::usage, "--max-bytes takes a whole number, not " + in_quotes(raw.max_bytes, 64));
     }
     options.max_bytes = std::stoull(raw.max_bytes);
   }
@@ -209,16 +249,36 @@ Status finish(Raw& raw) {
   if (invocation.command == Command::convert) invocation.paths = {raw.input};
   invocation.convert.sync = !raw.no_sync;
   if (!raw.root.empty()) {
-    for (InputOptions* input : {&invocation.inspect.input, &invocation.verify.input, &invocation.convert.input}) input->root = raw.root;
+    for (InputOptions* input :
+         {&invocation.inspect.input, &invocation.verify.input, &invocation.convert.input})
+      input->root = raw.root;
   }
   CKPT_TRY(finish_lists(raw));
   if (invocation.command == Command::prefetch) CKPT_TRY(finish_prefetch(raw));
   const auto& columns = invocation.list.columns;
-  if (std::find(columns.begin(), columns.end(), Column::sha256) != columns.end()) invocation.inspect.with_digests = true;
+  if (std::find(columns.begin(), columns.end(), Column::sha256) != columns.end())
+    invocation.inspect.with_digests = true;
   if (invocation.command == Command::convert && (invocation.paths.at(0) == "-" || invocation.output == "-")) {
-    return fail(ErrorCode::usage, "convert reads and writes files, not \"-\": checkpoints are read at offsets");
+    return fail(ErrorCode::usage,
+                "convert reads and writes files, not \"-\": checkpoints are read at offsets");
   }
   return {};
+}
+
+bool is_command(const std::string& word) {
+  return std::find(std::begin(kCommandNames), std::end(kCommandNames), word) != std::end(kCommandNames);
+}
+
+/// Words behind `--` are paths. CLI11 hands them to the wrong parser once a path was given, so each that could be taken
+/// for something else is spelled as a path instead.
+Strings without_terminator(const Strings& arguments) {
+  const auto mark = std::find(arguments.begin(), arguments.end(), "--");
+  Strings out(arguments.begin(), mark);
+  if (mark == arguments.end()) return out;
+  std::transform(mark + 1, arguments.end(), std::back_inserter(out), [](const std::string& word) {
+    return (!word.empty() && word.front() == '-') || is_command(word) ? "./" + word : word;
+  });
+  return out;
 }
 
 /// `ckpt FILE` means `ckpt inspect FILE`; a word that is nearly a command does not.
@@ -229,11 +289,12 @@ Result<Strings> with_command(const Strings& arguments) {
       ++i;  // takes a value
       continue;
     }
-    if (word.size() > 1 && word.front() == '-' && word != "--") continue;
-    if (std::find(std::begin(kCommandNames), std::end(kCommandNames), word) != std::end(kCommandNames)) return arguments;
+    if (word.size() > 1 && word.front() == '-') continue;
+    if (is_command(word)) return arguments;
     const auto meant = suggest(word, Strings(std::begin(kCommandNames), std::end(kCommandNames)));
-    if (meant && !platform::identify(word)) {
-      return fail(make_error(ErrorCode::usage, ckpt::quoted(word, 64) + " is no command; did you mean " + ckpt::quoted(*meant) + "?"));
+    if (meant && word.find('/') == std::string::npos && !platform::identify(word)) {
+      return fail(make_error(
+          ErrorCode::usage, in_quotes(word, 64) + " is no command; did you mean " + in_quotes(*meant) + "?"));
     }
     Strings out = arguments;
     out.insert(out.begin() + static_cast<std::ptrdiff_t>(i), "inspect");
@@ -251,10 +312,8 @@ ParseFailure failure(Error error, const Strings& arguments) {
   ParseFailure out;
   out.error = std::move(error);
   out.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-  for (const std::string& word : arguments) {
-    const bool is_command = std::find(std::begin(kCommandNames), std::end(kCommandNames), word) != std::end(kCommandNames);
-    if (is_command && out.command.empty()) out.command = word;
-  }
+  const auto command = std::find_if(arguments.begin(), arguments.end(), is_command);
+  if (command != arguments.end()) out.command = *command;
   return out;
 }
 
@@ -262,7 +321,7 @@ ParseFailure failure(Error error, const Strings& arguments) {
 
 tl::expected<Parsed, ParseFailure> parse_command_line(const std::vector<std::string>& given) {
   CommandLine line;
-  const auto arguments = with_command(given);
+  const auto arguments = with_command(without_terminator(given));
   if (!arguments) return tl::make_unexpected(failure(arguments.error(), given));
   if (arguments->empty()) return Parsed{std::nullopt, line.app().help()};
   try {
@@ -280,7 +339,8 @@ tl::expected<Parsed, ParseFailure> parse_command_line(const std::vector<std::str
     return tl::make_unexpected(failure(std::move(usage), *arguments));
   }
   if (line.app().get_subcommands().empty()) {
-    return tl::make_unexpected(failure(make_error(ErrorCode::usage, "no command given").with_advice("ckpt --help"), *arguments));
+    return tl::make_unexpected(
+        failure(make_error(ErrorCode::usage, "no command given").with_advice("ckpt --help"), *arguments));
   }
   const Status status = finish(line.raw());
   if (!status) return tl::make_unexpected(failure(status.error(), *arguments));

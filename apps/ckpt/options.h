@@ -64,6 +64,7 @@ struct ParseFailure {
   bool json = false;
 };
 
-[[nodiscard]] tl::expected<Parsed, ParseFailure> parse_command_line(const std::vector<std::string>& arguments);
+[[nodiscard]] tl::expected<Parsed, ParseFailure> parse_command_line(
+    const std::vector<std::string>& arguments);
 
 }  // namespace ckpt::app

@@ -1,10 +1,10 @@
 #include "progress_bar.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "terminal.h"
@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 constexpr auto kDelay = 200ms;
 constexpr auto kPeriod = 100ms;
 constexpr std::size_t kBarColumns = 20;
+constexpr std::size_t kEchoColumns =
+    4;  // room for the terminal's own ^C, which would wrap the line otherwise
 
 std::string time_left(std::uint64_t done, std::uint64_t total, double seconds) {
   if (done == 0 || done >= total) return {};
@@ -27,13 +29,16 @@ std::string time_left(std::uint64_t done, std::uint64_t total, double seconds) {
 
 }  // namespace
 
-std::string progress_line(const char* activity, std::uint64_t done, std::uint64_t total, double seconds, std::size_t width) {
+std::string progress_line(const char* activity, std::uint64_t done, std::uint64_t total, double seconds,
+                          std::size_t width) {
   if (total == 0) return shorten(activity, width);
   done = std::min(done, total);
-  const auto filled = static_cast<std::size_t>(static_cast<double>(done) / static_cast<double>(total) * kBarColumns);
+  const auto filled =
+      static_cast<std::size_t>(static_cast<double>(done) / static_cast<double>(total) * kBarColumns);
   const std::string bar = "[" + std::string(filled, '#') + std::string(kBarColumns - filled, '.') + "]";
-  const std::string text = fmt::format("{} {} of {}  {}/s{}  {}", bar, byte_size(done), byte_size(total), byte_size(rate(done, seconds)),
-                                       time_left(done, total, seconds), activity);
+  const std::string text =
+      fmt::format("{} {} of {}  {}/s{}  {}", bar, byte_size(done), byte_size(total),
+                  byte_size(rate(done, seconds)), time_left(done, total, seconds), activity);
   return shorten(text, width);
 }
 
@@ -61,7 +66,8 @@ void ProgressBar::draw_until_done() {
   std::unique_lock lock(mutex_);
   while (!is_done_changed_.wait_for(lock, is_drawn ? kPeriod : kDelay, [this] { return is_done_; })) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const std::string line = progress_line(progress_.activity, progress_.done_bytes, progress_.total_bytes, seconds, error_width() - 1);
+    const std::string line = progress_line(progress_.activity, progress_.done_bytes, progress_.total_bytes,
+                                           seconds, error_width() - kEchoColumns);
     set_bar_visible(true);
     write_err("\r\x1b[K" + line);
     is_drawn = true;

@@ -28,6 +28,7 @@ class ProgressBar {
 };
 
 /// One line: a bar, bytes of all bytes, rate, time left and what is being done.
-[[nodiscard]] std::string progress_line(const char* activity, std::uint64_t done, std::uint64_t total, double seconds, std::size_t width);
+[[nodiscard]] std::string progress_line(const char* activity, std::uint64_t done, std::uint64_t total,
+                                        double seconds, std::size_t width);
 
 }  // namespace ckpt::app

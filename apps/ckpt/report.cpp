@@ -4,7 +4,9 @@ namespace ckpt::app {
 
 namespace {
 
-Phase sum(const Phase& a, const Phase& b) { return {a.seconds + b.seconds, a.bytes + b.bytes, a.reads + b.reads}; }
+Phase sum(const Phase& a, const Phase& b) {
+  return {a.seconds + b.seconds, a.bytes + b.bytes, a.reads + b.reads};
+}
 
 }  // namespace
 

@@ -28,13 +28,19 @@ struct Checked {
 class Renderer {
  public:
   virtual ~Renderer() = default;
-  [[nodiscard]] virtual std::string inspect(const std::vector<Inspected>& inputs, const Invocation& call, int status) const = 0;
-  [[nodiscard]] virtual std::string compare(const CompareResult& result, const Invocation& call, int status) const = 0;
-  [[nodiscard]] virtual std::string check(const std::vector<Checked>& inputs, const Invocation& call, int status) const = 0;
-  [[nodiscard]] virtual std::string convert(const ConvertResult& result, const Invocation& call, int status) const = 0;
-  [[nodiscard]] virtual std::string prefetch(const PrefetchResult& result, const Invocation& call, int status) const = 0;
+  [[nodiscard]] virtual std::string inspect(const std::vector<Inspected>& inputs, const Invocation& call,
+                                            int status) const = 0;
+  [[nodiscard]] virtual std::string compare(const CompareResult& result, const Invocation& call,
+                                            int status) const = 0;
+  [[nodiscard]] virtual std::string check(const std::vector<Checked>& inputs, const Invocation& call,
+                                          int status) const = 0;
+  [[nodiscard]] virtual std::string convert(const ConvertResult& result, const Invocation& call,
+                                            int status) const = 0;
+  [[nodiscard]] virtual std::string prefetch(const PrefetchResult& result, const Invocation& call,
+                                             int status) const = 0;
   /// There is no result at all.
-  [[nodiscard]] virtual std::string failure(const Error& error, const std::string& command, int status) const = 0;
+  [[nodiscard]] virtual std::string failure(const Error& error, const std::string& command,
+                                            int status) const = 0;
 };
 
 /// `color`: escape sequences may be used. `width`: columns of the terminal, or more than any line has.

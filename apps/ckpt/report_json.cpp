@@ -1,4 +1,5 @@
 #include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "ckpt/base/text.h"
@@ -18,7 +19,8 @@ using Json = nlohmann::ordered_json;
 std::string unicode(const std::string& raw) { return is_utf8(raw) ? raw : escaped(raw); }
 
 Json error_json(const Error& error) {
-  Json out = {{"word", error_word(error.code)}, {"message", unicode(error.message)}, {"file", unicode(error.file)}};
+  Json out = {
+      {"word", error_word(error.code)}, {"message", unicode(error.message)}, {"file", unicode(error.file)}};
   out["record"] = unicode(error.record);
   out["tensor"] = unicode(error.tensor);
   out["expected"] = unicode(error.expected);
@@ -29,7 +31,8 @@ Json error_json(const Error& error) {
 
 Json finding_json(const Finding& finding) {
   const Error& what = finding.what;
-  Json out = {{"word", error_word(what.code)}, {"severity", finding.severity == Severity::error ? "error" : "note"}};
+  Json out = {{"word", error_word(what.code)},
+              {"severity", finding.severity == Severity::error ? "error" : "note"}};
   out["file"] = unicode(what.file);
   out["record"] = unicode(what.record);
   out["tensor"] = unicode(what.tensor);
@@ -46,16 +49,24 @@ Json findings_json(const std::vector<Finding>& findings) {
   return out;
 }
 
-Json phase_json(const Phase& phase) { return {{"seconds", phase.seconds}, {"bytes", phase.bytes}, {"reads", phase.reads}}; }
+Json phase_json(const Phase& phase) {
+  return {{"seconds", phase.seconds}, {"bytes", phase.bytes}, {"reads", phase.reads}};
+}
 
 Json phases_json(const Phases& phases) {
-  return {{"container", phase_json(phases.container)}, {"metadata", phase_json(phases.metadata)}, {"data", phase_json(phases.data)}};
+  return {{"container", phase_json(phases.container)},
+          {"metadata", phase_json(phases.metadata)},
+          {"data", phase_json(phases.data)}};
 }
 
 Json totals_json(const Totals& totals) {
   Json by_dtype = Json::object();
-  for (const auto& [dtype, total] : totals.by_dtype) by_dtype[dtype] = {{"tensors", total.tensors}, {"bytes", total.bytes}};
-  return {{"tensors", totals.tensors}, {"parameters", totals.parameters}, {"bytes", totals.bytes}, {"by_dtype", std::move(by_dtype)}};
+  for (const auto& [dtype, total] : totals.by_dtype)
+    by_dtype[dtype] = {{"tensors", total.tensors}, {"bytes", total.bytes}};
+  return {{"tensors", totals.tensors},
+          {"parameters", totals.parameters},
+          {"bytes", totals.bytes},
+          {"by_dtype", std::move(by_dtype)}};
 }
 
 Json tensor_json(const Model& model, std::uint32_t index, const TensorDigests& digests) {
@@ -66,7 +77,8 @@ Json tensor_json(const Model& model, std::uint32_t index, const TensorDigests& d
   out["shape"] = tensor.shape;
   out["elements"] = tensor.elements;
   out["bytes"] = tensor.bytes;
-  out["file"] = unicode(model.files[tensor.storage == kNoIndex ? 0 : model.storages[tensor.storage].file].path);
+  out["file"] =
+      unicode(model.files[tensor.storage == kNoIndex ? 0 : model.storages[tensor.storage].file].path);
   if (const auto offset = file_offset(model, tensor)) out["offset"] = *offset;
   out["stride"] = tensor.view.stride;
   if (tensor.storage != kNoIndex) {
@@ -86,7 +98,10 @@ Json tensor_json(const Model& model, std::uint32_t index, const TensorDigests& d
 Json roots_json(const Model& model) {
   Json out = Json::array();
   for (const Root& root : model.roots) {
-    out.push_back({{"key", unicode(root.key)}, {"tensors", root.tensors}, {"bytes", root.bytes}, {"wrapper", root.is_wrapper}});
+    out.push_back({{"key", unicode(root.key)},
+                   {"tensors", root.tensors},
+                   {"bytes", root.bytes},
+                   {"wrapper", root.is_wrapper}});
   }
   return out;
 }
@@ -94,7 +109,10 @@ Json roots_json(const Model& model) {
 Json others_json(const Model& model) {
   Json out = Json::array();
   for (const Other& other : model.others) {
-    out.push_back({{"path", unicode(other.path)}, {"kind", unicode(other.kind)}, {"value", unicode(other.value)}, {"in_root", other.in_root}});
+    out.push_back({{"path", unicode(other.path)},
+                   {"kind", unicode(other.kind)},
+                   {"value", unicode(other.value)},
+                   {"in_root", other.in_root}});
   }
   return out;
 }
@@ -115,7 +133,8 @@ Json imports_json(const Model& model) {
 
 Json file_json(const Model& model, const std::vector<std::uint32_t>& selected, const TensorDigests& digests) {
   const InputFile& file = model.files[0];
-  Json out = {{"path", unicode(file.path)}, {"bytes", file.source->size()}, {"format", format_word(file.format)}};
+  Json out = {
+      {"path", unicode(file.path)}, {"bytes", file.source->size()}, {"format", format_word(file.format)}};
   out["root"] = model.is_root_ambiguous ? Json(nullptr) : Json(unicode(model.root));
   out["roots"] = roots_json(model);
   out["outside"] = {{"tensors", model.outside_tensors}, {"bytes", model.outside_bytes}};
@@ -142,7 +161,8 @@ Json failed_file_json(const std::string& path, const Error& error) {
 }
 
 Json document(const std::string& command, int status, const Error* error) {
-  Json out = {{"schema", "ckpt." + command + "/1"}, {"tool", {{"name", "ckpt"}, {"version", version_number()}}}};
+  Json out = {{"schema", "ckpt." + command + "/1"},
+              {"tool", {{"name", "ckpt"}, {"version", version_number()}}}};
   out["ok"] = status == kYes;
   out["exit"] = status;
   out["error"] = error == nullptr ? Json(nullptr) : error_json(*error);
@@ -156,7 +176,8 @@ std::string text_of(const Json& json) { return json.dump() + "\n"; }
 struct Gravest {
   const Error* error = nullptr;
   void add(const Error& candidate) {
-    if (error == nullptr || (exit_code(candidate.code) == kNo && exit_code(error->code) != kNo)) error = &candidate;
+    if (error == nullptr || (exit_code(candidate.code) == kNo && exit_code(error->code) != kNo))
+      error = &candidate;
   }
   void add(const std::vector<Finding>& findings) {
     if (const Finding* finding = gravest_finding(findings)) add(finding->what);
@@ -165,7 +186,8 @@ struct Gravest {
 
 class JsonRenderer final : public Renderer {
  public:
-  std::string inspect(const std::vector<Inspected>& inputs, const Invocation& call, int status) const override {
+  std::string inspect(const std::vector<Inspected>& inputs, const Invocation& call,
+                      int status) const override {
     (void)call;
     Gravest gravest;
     for (const Inspected& input : inputs) {
@@ -203,13 +225,17 @@ class JsonRenderer final : public Renderer {
     }
     Json differences = Json::array();
     for (const Difference& d : result.differences) {
-      differences.push_back({{"kind", difference_word(d.kind)}, {"name", unicode(d.name)}, {"a", d.a}, {"b", d.b}});
+      differences.push_back(
+          {{"kind", difference_word(d.kind)}, {"name", unicode(d.name)}, {"a", d.a}, {"b", d.b}});
     }
     Json dropped = Json::array();
     for (const DroppedAlias& d : result.dropped) {
-      dropped.push_back({{"name", unicode(d.name)}, {"kept", unicode(d.kept)}, {"only_in", d.is_in_a ? "A" : "B"}});
+      dropped.push_back(
+          {{"name", unicode(d.name)}, {"kept", unicode(d.kept)}, {"only_in", d.is_in_a ? "A" : "B"}});
     }
-    out["comparison"] = {{"equal", result.equal}, {"differences", std::move(differences)}, {"dropped_aliases", std::move(dropped)}};
+    out["comparison"] = {{"equal", result.equal},
+                         {"differences", std::move(differences)},
+                         {"dropped_aliases", std::move(dropped)}};
     out["findings"] = findings_json(result.findings);
     out["phases"] = phases_json(phases);
     out["lookups"] = result.a.model.lookups + result.b.model.lookups;
@@ -227,7 +253,8 @@ class JsonRenderer final : public Renderer {
     Phases phases;
     std::uint64_t lookups = 0;
     for (const Checked& input : inputs) {
-      out["files"].push_back(input.result ? verified_json(*input.result) : failed_file_json(input.path, *input.error));
+      out["files"].push_back(input.result ? verified_json(*input.result)
+                                          : failed_file_json(input.path, *input.error));
       if (!input.result) continue;
       phases = sum(phases, input.result->model.phases);
       lookups += input.result->model.lookups;
@@ -247,14 +274,22 @@ class JsonRenderer final : public Renderer {
       places.push_back({{"name", unicode(result.model.tensors[info.tensor].name)}, {"offset", info.offset}});
     }
     Json dropped = Json::array();
-    for (const auto& [name, kept] : result.dropped) dropped.push_back({{"name", unicode(name)}, {"kept", unicode(kept)}});
+    for (const auto& [name, kept] : result.dropped)
+      dropped.push_back({{"name", unicode(name)}, {"kept", unicode(kept)}});
     Json skipped = Json::array();
     for (const std::string& name : result.skipped) skipped.push_back(unicode(name));
-    out["output"] = {{"path", unicode(result.output)}, {"bytes", result.output_bytes}, {"written", !call.convert.dry_run},
-                     {"synced", call.convert.sync && !call.convert.dry_run}, {"tensors", std::move(places)},
-                     {"gathered", result.gathered}, {"dropped_aliases", std::move(dropped)}, {"skipped", std::move(skipped)},
-                     {"write", {{"seconds", result.write.seconds}, {"bytes", result.write.bytes}, {"calls", result.write.reads}}},
-                     {"finish_seconds", result.sync_seconds}};
+    out["output"] = {
+        {"path", unicode(result.output)},
+        {"bytes", result.output_bytes},
+        {"written", !call.convert.dry_run},
+        {"synced", call.convert.sync && !call.convert.dry_run},
+        {"tensors", std::move(places)},
+        {"gathered", result.gathered},
+        {"dropped_aliases", std::move(dropped)},
+        {"skipped", std::move(skipped)},
+        {"write",
+         {{"seconds", result.write.seconds}, {"bytes", result.write.bytes}, {"calls", result.write.reads}}},
+        {"finish_seconds", result.sync_seconds}};
     out["phases"] = phases_json(result.model.phases);
     out["lookups"] = result.model.lookups;
     return text_of(out);
@@ -265,11 +300,17 @@ class JsonRenderer final : public Renderer {
     Gravest gravest;
     gravest.add(result.findings);
     Json out = document("prefetch", status, gravest.error);
-    const auto or_null = [](const std::optional<std::uint64_t>& value) { return value ? Json(*value) : Json(nullptr); };
+    const auto or_null = [](const std::optional<std::uint64_t>& value) {
+      return value ? Json(*value) : Json(nullptr);
+    };
     for (const PrefetchedFile& file : result.files) {
-      out["files"].push_back({{"path", unicode(file.path)}, {"bytes", file.bytes}, {"format", file.format},
-                              {"expected_bytes", or_null(file.expected_bytes)}, {"resident_before", or_null(file.resident_before)},
-                              {"resident_after", or_null(file.resident_after)}, {"skipped_bytes", file.skipped_bytes},
+      out["files"].push_back({{"path", unicode(file.path)},
+                              {"bytes", file.bytes},
+                              {"format", file.format},
+                              {"expected_bytes", or_null(file.expected_bytes)},
+                              {"resident_before", or_null(file.resident_before)},
+                              {"resident_after", or_null(file.resident_after)},
+                              {"skipped_bytes", file.skipped_bytes},
                               {"planned_bytes", file.planned_bytes}});
     }
     out["findings"] = findings_json(result.findings);

@@ -1,7 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "columns.h"
@@ -22,7 +22,8 @@ class TextRenderer final : public Renderer {
  public:
   TextRenderer(bool color, std::size_t width) : style_{color}, width_(width) {}
 
-  std::string inspect(const std::vector<Inspected>& inputs, const Invocation& call, int status) const override {
+  std::string inspect(const std::vector<Inspected>& inputs, const Invocation& call,
+                      int status) const override {
     (void)status;
     std::string out;
     for (const Inspected& input : inputs) {
@@ -66,7 +67,8 @@ class TextRenderer final : public Renderer {
     out += left_out_lines(result);
     out += shared_lines(result);
     out += finding_lines(result.model.findings, style_);
-    if (call.global.timings) out += timing_lines(result.model.phases, result.model.lookups) + write_lines(result);
+    if (call.global.timings)
+      out += timing_lines(result.model.phases, result.model.lookups) + write_lines(result);
     if (!call.convert.dry_run) out += "Prove it: " + proof_command(result, call) + "\n";
     return out;
   }
@@ -77,7 +79,8 @@ class TextRenderer final : public Renderer {
     Table table({{"FILE", false}, {"BYTES", true}, {"READ", true}, {"SKIPPED", true}, {"RESIDENT", true}});
     for (const PrefetchedFile& file : result.files) {
       const auto& resident = file.resident_after ? file.resident_after : file.resident_before;
-      table.add({escaped(file.path), grouped(file.bytes), grouped(file.planned_bytes), grouped(file.skipped_bytes), share(resident, file.bytes)});
+      table.add({escaped(file.path), grouped(file.bytes), grouped(file.planned_bytes),
+                 grouped(file.skipped_bytes), share(resident, file.bytes)});
     }
     return table.render(width_) + prefetch_line(result, call.prefetch);
   }
@@ -101,7 +104,8 @@ class TextRenderer final : public Renderer {
 
   static std::vector<Column> chosen_columns(const ListOptions& list, const InspectResult& result) {
     if (!list.columns.empty()) return list.columns;
-    std::vector<Column> columns = {Column::name, Column::dtype, Column::shape, Column::bytes, Column::offset, Column::flags};
+    std::vector<Column> columns = {Column::name,  Column::dtype,  Column::shape,
+                                   Column::bytes, Column::offset, Column::flags};
     if (!result.digests.empty()) columns.push_back(Column::sha256);
     return columns;
   }
@@ -112,7 +116,8 @@ class TextRenderer final : public Renderer {
     std::string out = file_lines(model, style_);
     if (call.list.metadata || !model.metadata.empty()) out += metadata_lines(model, call.list.metadata);
     out += root_lines(model, style_);
-    if (!result.selected.empty()) out += "\n" + (call.list.tree ? render_tree(result, width_) : tensor_table(result, call));
+    if (!result.selected.empty())
+      out += "\n" + (call.list.tree ? render_tree(result, width_) : tensor_table(result, call));
     if (!model.others.empty()) out += "\n" + other_lines(model, call.list.metadata, style_);
     out += "\n" + import_lines(model, call.list.imports, style_);
     out += finding_lines(model.findings, style_);
@@ -127,7 +132,8 @@ class TextRenderer final : public Renderer {
     if (call.list.columns.empty() && !has_flags(result)) {
       columns.erase(std::remove(columns.begin(), columns.end(), Column::flags), columns.end());
     }
-    for (const Column column : columns) headings.push_back({column_heading(column), is_right_aligned(column)});
+    for (const Column column : columns)
+      headings.push_back({column_heading(column), is_right_aligned(column)});
     Table table(std::move(headings));
     for (const std::uint32_t index : sorted_tensors(result, call.list.sort)) {
       std::vector<std::string> cells;
@@ -138,8 +144,9 @@ class TextRenderer final : public Renderer {
   }
 
   static bool has_flags(const InspectResult& result) {
-    return std::any_of(result.selected.begin(), result.selected.end(),
-                       [&](std::uint32_t i) { return !flag_words(result.model, result.model.tensors[i]).empty(); });
+    return std::any_of(result.selected.begin(), result.selected.end(), [&](std::uint32_t i) {
+      return !flag_words(result.model, result.model.tensors[i]).empty();
+    });
   }
 
   // verify
@@ -148,8 +155,9 @@ class TextRenderer final : public Renderer {
     Table table({{"", false}, {"", false}, {"", true}, {"", true}, {"", false}});
     const auto add = [&table](const char* side, const VerifiedInput& input) {
       const Totals totals = totals_of(input.model, input.selected);
-      table.add({side + escaped(input.model.files[0].path), std::string(format_word(input.model.files[0].format)),
-                 counted(totals.tensors, "tensor"), byte_size(totals.bytes), dtype_counts(totals)});
+      table.add({side + escaped(input.model.files[0].path),
+                 std::string(format_word(input.model.files[0].format)), counted(totals.tensors, "tensor"),
+                 byte_size(totals.bytes), dtype_counts(totals)});
     };
     add("A  ", result.a);
     add("B  ", result.b);
@@ -178,10 +186,12 @@ class TextRenderer final : public Renderer {
 
   static std::string dropped_aliases(const CompareResult& result) {
     if (result.dropped.empty()) return {};
-    std::string out = fmt::format("aliases dropped: {} (no loss, the content is there under another name)\n", grouped(result.dropped.size()));
+    std::string out = fmt::format("aliases dropped: {} (no loss, the content is there under another name)\n",
+                                  grouped(result.dropped.size()));
     for (std::size_t i = 0; i < std::min(result.dropped.size(), kListed); ++i) {
       const DroppedAlias& alias = result.dropped[i];
-      out += fmt::format("  {} is {}, only in {}\n", escaped(alias.name), escaped(alias.kept), alias.is_in_a ? "A" : "B");
+      out += fmt::format("  {} is {}, only in {}\n", escaped(alias.name), escaped(alias.kept),
+                         alias.is_in_a ? "A" : "B");
     }
     return out;
   }
@@ -191,19 +201,23 @@ class TextRenderer final : public Renderer {
     if (result.a.model_digest && result.b.model_digest) {
       const std::string a = digest_hex(*result.a.model_digest);
       const std::string b = digest_hex(*result.b.model_digest);
-      out += a == b ? "model digest  " + a + " (both)\n" : "model digest  A " + a + "\n              B " + b + "\n";
-      if (a != b && result.differences.empty()) out += "              (they differ because aliases were dropped)\n";
+      out += a == b ? "model digest  " + a + " (both)\n"
+                    : "model digest  A " + a + "\n              B " + b + "\n";
+      if (a != b && result.differences.empty())
+        out += "              (they differ because aliases were dropped)\n";
     }
     if (status != kYes) return out + style_.bad("not verified") + "\n";
-    return out + style_.good("verified") + fmt::format(": {} equal in name, dtype, shape and SHA-256\n", counted(result.equal, "tensor"));
+    return out + style_.good("verified") +
+           fmt::format(": {} equal in name, dtype, shape and SHA-256\n", counted(result.equal, "tensor"));
   }
 
   std::string checked_lines(const VerifiedInput& input) const {
     const Totals totals = totals_of(input.model, input.selected);
     const bool is_whole = exit_code(input.model.findings) == kYes;
-    std::string out = fmt::format("{}  {}  {}  {}  {}  {}\n", is_whole ? style_.good("whole") : style_.bad("not whole"),
-                                  escaped(input.model.files[0].path), format_word(input.model.files[0].format), counted(totals.tensors, "tensor"),
-                                  byte_size(totals.bytes), dtype_counts(totals));
+    std::string out =
+        fmt::format("{}  {}  {}  {}  {}  {}\n", is_whole ? style_.good("whole") : style_.bad("not whole"),
+                    escaped(input.model.files[0].path), format_word(input.model.files[0].format),
+                    counted(totals.tensors, "tensor"), byte_size(totals.bytes), dtype_counts(totals));
     out += entered_line(input.model);
     if (input.model_digest) out += "  model digest  " + digest_hex(*input.model_digest) + "\n";
     if (input.file_digest) out += "  file SHA-256  " + digest_hex(*input.file_digest) + "\n";
@@ -225,11 +239,18 @@ class TextRenderer final : public Renderer {
       bytes += file.bytes;
       skipped += file.skipped_bytes;
     }
-    if (options.query) return fmt::format("{}, {}; nothing was read\n", counted(result.files.size(), "file"), byte_size(bytes));
-    if (options.evict) return fmt::format("{}, {} evicted\n", counted(result.files.size(), "file"), byte_size(bytes));
-    if (result.readers == 0) return fmt::format("{}, {}; 0 readers: nothing was read\n", counted(result.files.size(), "file"), byte_size(bytes));
-    std::string out = fmt::format("read {} in {:.2f} s with at most {} readers", byte_size(result.read_bytes), result.seconds, result.readers);
-    if (result.read_bytes > 0) out += fmt::format(" ({}/s)", byte_size(rate(result.read_bytes, result.seconds)));
+    if (options.query)
+      return fmt::format("{}, {}; nothing was read\n", counted(result.files.size(), "file"),
+                         byte_size(bytes));
+    if (options.evict)
+      return fmt::format("{}, {} evicted\n", counted(result.files.size(), "file"), byte_size(bytes));
+    if (result.readers == 0)
+      return fmt::format("{}, {}; 0 readers: nothing was read\n", counted(result.files.size(), "file"),
+                         byte_size(bytes));
+    std::string out = fmt::format("read {} in {:.2f} s with at most {} readers", byte_size(result.read_bytes),
+                                  result.seconds, result.readers);
+    if (result.read_bytes > 0)
+      out += fmt::format(" ({}/s)", byte_size(rate(result.read_bytes, result.seconds)));
     return out + fmt::format("; {} were resident already\n", byte_size(skipped));
   }
 
@@ -239,6 +260,8 @@ class TextRenderer final : public Renderer {
 
 }  // namespace
 
-std::unique_ptr<Renderer> text_renderer(bool color, std::size_t width) { return std::make_unique<TextRenderer>(color, width); }
+std::unique_ptr<Renderer> text_renderer(bool color, std::size_t width) {
+  return std::make_unique<TextRenderer>(color, width);
+}
 
 }  // namespace ckpt::app

@@ -31,9 +31,11 @@ int print_report(const std::string& report, int status, const std::string& comma
 
 class Program {
  public:
-  explicit Program(Invocation call) : call_(std::move(call)), command_(kCommandNames[static_cast<int>(call_.command)]) {
-    const bool color = call_.global.color == ColorMode::always ||
-                       (call_.global.color == ColorMode::automatic && is_terminal(Stream::out) && !is_color_refused());
+  explicit Program(Invocation call)
+      : call_(std::move(call)), command_(kCommandNames[static_cast<int>(call_.command)]) {
+    const bool color =
+        call_.global.color == ColorMode::always ||
+        (call_.global.color == ColorMode::automatic && is_terminal(Stream::out) && !is_color_refused());
     renderer_ = call_.global.json ? json_renderer() : text_renderer(color, terminal_width());
     start_trace();
   }
@@ -57,7 +59,8 @@ class Program {
 
   static void trace(const std::string& path, const Phases& phases, std::uint64_t lookups) {
     const auto line = [&](const char* name, const Phase& phase) {
-      spdlog::debug("{}: {}: {:.4f} s, {} bytes, {} reads", escaped(path, kMaxShownBytes), name, phase.seconds, phase.bytes, phase.reads);
+      spdlog::debug("{}: {}: {:.4f} s, {} bytes, {} reads", escaped(path, kMaxShownBytes), name,
+                    phase.seconds, phase.bytes, phase.reads);
     };
     line("container", phases.container);
     line("metadata", phases.metadata);
@@ -66,7 +69,8 @@ class Program {
   }
 
   [[nodiscard]] bool wants_bar() const {
-    return call_.global.progress && !call_.global.is_quiet && !call_.global.is_verbose && is_terminal(Stream::err);
+    return call_.global.progress && !call_.global.is_quiet && !call_.global.is_verbose &&
+           is_terminal(Stream::err);
   }
 
   /// Runs a job with a progress bar beside it.
@@ -171,7 +175,8 @@ class Program {
     if (!result) return failed(result.error());
     const int status = exit_code(result->findings);
     const bool leaves_stdout_empty = status != kYes && !call_.global.json;
-    const std::string report = leaves_stdout_empty ? std::string() : renderer_->prefetch(*result, call_, status);
+    const std::string report =
+        leaves_stdout_empty ? std::string() : renderer_->prefetch(*result, call_, status);
     print_gravest(result->findings);
     return print_report(report, status, command_);
   }
@@ -189,7 +194,8 @@ int run(const std::vector<std::string>& arguments) {
   if (!parsed) {
     const ParseFailure& failure = parsed.error();
     print_error(failure.command, failure.error);
-    const std::string report = failure.json ? json_renderer()->failure(failure.error, failure.command, kUsage) : std::string();
+    const std::string report =
+        failure.json ? json_renderer()->failure(failure.error, failure.command, kUsage) : std::string();
     return print_report(report, kUsage, failure.command);
   }
   if (!parsed->invocation) return print_report(parsed->text, arguments.empty() ? kUsage : kYes, {});

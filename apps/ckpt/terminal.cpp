@@ -1,13 +1,12 @@
 #include "terminal.h"
 
-#include <signal.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <vector>
 
 #include "ckpt/base/text.h"
@@ -22,7 +21,8 @@ std::atomic<bool> bar_is_visible{false};
 
 std::size_t width_of(int descriptor, std::size_t otherwise) {
   winsize size{};
-  if (isatty(descriptor) == 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
+  if (isatty(descriptor) == 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return otherwise;
   return size.ws_col;
 }
 
@@ -63,9 +63,11 @@ std::size_t columns_of(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   const auto second = static_cast<unsigned char>(character[1]);
   if (character.size() == 4) return lead == 0xF0 && second >= 0x9F ? 2 : 1;
-  const unsigned code = ((lead & 15U) << 12U) | ((second & 63U) << 6U) | (static_cast<unsigned char>(character[2]) & 63U);
-  const bool is_wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) || (code >= 0xAC00 && code <= 0xD7A3) ||
-                       (code >= 0xF900 && code <= 0xFAFF) || (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60);
+  const unsigned code =
+      ((lead & 15U) << 12U) | ((second & 63U) << 6U) | (static_cast<unsigned char>(character[2]) & 63U);
+  const bool is_wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
+                       (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
+                       (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60);
   return is_wide ? 2 : 1;
 }
 
@@ -94,6 +96,8 @@ void install_signal_handlers() {
   action.sa_handler = SIG_IGN;
   sigaction(SIGXFSZ, &action, nullptr);
 }
+
+void settle_time_zone() { setenv("TZ", ":/etc/localtime", 0); }
 
 void set_bar_visible(bool is_visible) { bar_is_visible = is_visible; }
 

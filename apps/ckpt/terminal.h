@@ -24,6 +24,9 @@ void write_err(std::string_view text);
 /// Ctrl-C and its kin remove unfinished outputs, clear the progress bar and end the process by the same signal, so
 /// that the shell sees 128 + n. Exceeding a file-size limit becomes an error of the write instead.
 void install_signal_handlers();
+/// Names the time zone file that the C library would look for anyway. Without it libzip, which turns every record's time into
+/// local time when it opens an archive, costs a system call a record (100 k records: 0.25 s). No report shows such times.
+void settle_time_zone();
 /// Tells the handlers that a progress bar stands on the terminal.
 void set_bar_visible(bool is_visible);
 

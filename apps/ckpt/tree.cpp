@@ -1,10 +1,10 @@
 #include "tree.h"
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <map>
 #include <memory>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "table.h"
@@ -23,9 +23,9 @@ struct Node {
   std::map<std::string, Node*, std::less<>> by_key;
   std::uint64_t bytes = 0;
   std::uint64_t tensors = 0;
-  std::string leaf;       // dtype and shape of a tensor
+  std::string leaf;           // dtype and shape of a tensor
   std::size_t signature = 0;  // a hash, equal for nodes that hold the same shapes under the same keys
-  std::string last_key;   // of a folded range
+  std::string last_key;       // of a folded range
   std::uint64_t folded = 1;
 };
 
@@ -59,7 +59,9 @@ void insert(Node& root, const Tensor& tensor) {
   node->leaf = fmt::format("{} [{}]", dtype_word(tensor.dtype), fmt::join(tensor.shape, ", "));
 }
 
-bool is_number(const std::string& key) { return !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos; }
+bool is_number(const std::string& key) {
+  return !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
+}
 
 /// Children first, no deeper than kDeepest.
 void sign(Node& node) {
@@ -75,7 +77,8 @@ void sign(Node& node) {
 void fold(Node& node) {
   std::vector<std::unique_ptr<Node>> kept;
   for (auto& next : node.children) {
-    const bool joins = !kept.empty() && is_number(next->key) && is_number(kept.back()->key) && kept.back()->signature == next->signature &&
+    const bool joins = !kept.empty() && is_number(next->key) && is_number(kept.back()->key) &&
+                       kept.back()->signature == next->signature &&
                        std::stoul(next->key) == std::stoul(kept.back()->last_key) + 1;
     if (joins) {
       kept.back()->last_key = next->key;
@@ -105,11 +108,14 @@ std::string bar(std::uint64_t bytes, std::uint64_t whole) {
   return out + kParts[eighths % 8];
 }
 
-void add_rows(const Node& node, const std::string& indent, const std::string& prefix, std::uint64_t whole, Table& table) {
+void add_rows(const Node& node, const std::string& indent, const std::string& prefix, std::uint64_t whole,
+              Table& table) {
   const std::string name = prefix + label(node);
   // A chain of single modules takes one line: "model.layers.{0..29}".
-  if (node.leaf.empty() && node.children.size() == 1) return add_rows(*node.children[0], indent, name + ".", whole, table);
-  const std::string what = node.children.empty() ? node.leaf + (node.folded > 1 ? fmt::format(" × {}", node.folded) : "") : "";
+  if (node.leaf.empty() && node.children.size() == 1)
+    return add_rows(*node.children[0], indent, name + ".", whole, table);
+  const std::string what =
+      node.children.empty() ? node.leaf + (node.folded > 1 ? fmt::format(" × {}", node.folded) : "") : "";
   table.add({indent + name, byte_size(node.bytes), grouped(node.tensors), bar(node.bytes, whole), what});
   for (const auto& next : node.children) add_rows(*next, indent + "  ", "", whole, table);
 }

@@ -4,19 +4,21 @@
 Usage: run_cases.py --ckpt PROGRAM [--update] [CASE...]
 
 A case is a folder below cases/:
-  cmd              one line: arguments of the program, quoted as for a shell; NAME=VALUE words in front set variables.
-                   {FIXTURES} is the folder that the program runs in, which holds copies of the fixtures named in cmd
-                   and setup.
-  setup            optional, one step a line: write NAME TEXT (with Python's escapes), copy FROM TO, cut NAME BYTES,
-                   link TARGET NAME, folder NAME
+  cmd              one line: arguments of the program, quoted as for a shell; NAME=VALUE words in front set
+                   variables. {FIXTURES} is the folder that the program runs in, which holds copies of the
+                   fixtures named in cmd and setup.
+  setup            optional, one step a line: write NAME TEXT (with Python's escapes), copy FROM TO,
+                   cut NAME BYTES, link TARGET NAME, folder NAME
   exit             the exit status
   stdout, stderr   what is printed, exactly; a missing file stands for nothing
-  stdout.contains  instead of stdout, where the text belongs to a library: lines that must be in it; so stderr.contains
-  new              names of the files that are made or changed, one a line; a missing file stands for none
+  stdout.contains  instead of stdout, where the text belongs to a library: lines that must be in it; so
+                   stderr.contains
+  new              names of the files that are made, changed or gone, one a line; a missing file stands for none
 
 Before they are compared, outputs are normalised: the program's version becomes {VERSION}, seconds ("0.01 s",
-"0.0123" in a table of timings, "seconds" in JSON) become {SECONDS}, rates become {RATE}, the share of a file that is
-resident becomes {RESIDENT}, and the folder {FIXTURES}. --update writes exit, stdout, stderr and new as they are now.
+"0.0123" in a table of timings, "seconds" in JSON) become {SECONDS}, rates become {RATE}, the share of a file
+that is resident becomes {RESIDENT}, the name of the system {SYSTEM}, and the folder {FIXTURES}. --update writes
+exit, stdout, stderr and new as they are now; look at the difference before you keep it.
 """
 
 import argparse
@@ -86,7 +88,8 @@ def set_up(step, folder):
 
 
 def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def run(case, program, folder):
@@ -104,8 +107,8 @@ def run(case, program, folder):
         environment[name] = value
     before = contents(folder)
     done = subprocess.run(
-        [program, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_SECONDS,
-        check=False)
+        [program, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+        timeout=TIMEOUT_SECONDS, check=False)
     after = contents(folder)
     gone = [f"{name} is gone" for name in before if name not in after]
     made = [name for name in after if before.get(name) != after[name]]
@@ -144,7 +147,8 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    cases = [CASES / name for name in options.cases] or sorted(path for path in CASES.iterdir() if path.is_dir())
+    cases = [CASES / name for name in options.cases]
+    cases = cases or sorted(path for path in CASES.iterdir() if path.is_dir())
     failed = 0
     for case in cases:
         with tempfile.TemporaryDirectory(prefix="ckpt-cli-") as name:

@@ -57,12 +57,14 @@ inline std::string findings_text(const std::vector<Finding>& findings) {
 }
 
 inline std::size_t count_findings(const std::vector<Finding>& findings, Severity severity) {
-  return static_cast<std::size_t>(std::count_if(
-      findings.begin(), findings.end(), [&](const Finding& finding) { return finding.severity == severity; }));
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [&](const Finding& finding) { return finding.severity == severity; }));
 }
 
 /// Whether a finding of this word has `part` in its line.
-inline bool finds(const std::vector<Finding>& findings, Severity severity, ErrorCode code, std::string_view part) {
+inline bool finds(const std::vector<Finding>& findings, Severity severity, ErrorCode code,
+                  std::string_view part) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     return finding.severity == severity && finding.what.code == code &&
            error_line(finding.what).find(part) != std::string::npos;

@@ -88,10 +88,10 @@ std::string show_plain(const Values& values, Ref ref, int levels) {
     case Kind::integer: return fmt::format("{}", values.integer(ref));
     case Kind::big_integer: return "big:" + escaped(values.text(ref));
     case Kind::real: return fmt::format("{:.6g}r", values.real(ref));
-    case Kind::text: return quoted(values.text(ref));
-    case Kind::string8: return "s" + quoted(values.text(ref));
-    case Kind::bytes: return "b" + quoted(values.text(ref));
-    case Kind::byte_array: return "bytearray" + quoted(values.text(ref));
+    case Kind::text: return in_quotes(values.text(ref));
+    case Kind::string8: return "s" + in_quotes(values.text(ref));
+    case Kind::bytes: return "b" + in_quotes(values.text(ref));
+    case Kind::byte_array: return "bytearray" + in_quotes(values.text(ref));
     case Kind::tuple: return "(" + show_items(values, values.items(ref), levels) + ")";
     case Kind::list: return "[" + show_items(values, values.items(ref), levels) + "]";
     case Kind::dict: return "{" + show_pairs(values, values.items(ref), levels) + "}";

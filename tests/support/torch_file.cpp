@@ -17,7 +17,8 @@ std::size_t item_bytes(const PickledTensor& tensor) {
 }
 
 bool has_key(const Storages& storages, const std::string& key) {
-  return std::any_of(storages.begin(), storages.end(), [&](const auto& storage) { return storage.first == key; });
+  return std::any_of(storages.begin(), storages.end(),
+                     [&](const auto& storage) { return storage.first == key; });
 }
 
 }  // namespace
@@ -40,7 +41,8 @@ ZipBuilder torch_file(const std::vector<PickledTensor>& tensors) {
   return torch_file(p0_pickle(tensors), storages);
 }
 
-PickledTensor pickled(std::string name, std::string key, std::vector<std::int64_t> size, std::string storage) {
+PickledTensor pickled(std::string name, std::string key, std::vector<std::int64_t> size,
+                      std::string storage) {
   PickledTensor tensor;
   tensor.name = std::move(name);
   tensor.key = std::move(key);

@@ -17,8 +17,8 @@ using Storages = std::vector<std::pair<std::string, std::vector<std::byte>>>;
 /// An archive of torch.save, root folder `m`: the pickle, `byteorder`, the storages, `version`.
 [[nodiscard]] ZipBuilder torch_file(std::string_view pickle, const Storages& storages);
 
-/// The same with a flat dict of the tensors and a storage of pattern bytes for each key, as long as the first tensor that
-/// names it says.
+/// The same with a flat dict of the tensors and a storage of pattern bytes for each key, as long as the first
+/// tensor that names it says.
 [[nodiscard]] ZipBuilder torch_file(const std::vector<PickledTensor>& tensors);
 
 /// Row-major strides for `size`.
@@ -26,8 +26,9 @@ using Storages = std::vector<std::pair<std::string, std::vector<std::byte>>>;
                                     std::string storage = "FloatStorage");
 
 /// A view into a storage of `numel` elements.
-[[nodiscard]] PickledTensor pickled_view(std::string name, std::string key, std::int64_t numel, std::int64_t offset,
-                                         std::vector<std::int64_t> size, std::vector<std::int64_t> stride);
+[[nodiscard]] PickledTensor pickled_view(std::string name, std::string key, std::int64_t numel,
+                                         std::int64_t offset, std::vector<std::int64_t> size,
+                                         std::vector<std::int64_t> stride);
 
 /// The pickle of a mapping from keys to what `fill` leaves on the stack for each.
 template <class Fill>

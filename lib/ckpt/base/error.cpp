@@ -9,12 +9,11 @@ namespace ckpt {
 namespace {
 
 constexpr std::array<std::string_view, kErrorCodeCount> kWords = {
-    "differ",          "corrupt",        "truncated",      "short-file", "ambiguous",
-    "dangerous-import", "path-escape",   "would-overwrite", "would-lose", "ambiguous-root",
-    "name-collision",  "missing-member", "expectation",    "no-match",   "over-memory",
-    "usage",           "not-found",      "unknown-format", "unsupported", "limit",
-    "io",              "no-space",       "permission",     "changed",    "busy",
-    "internal",
+    "differ",      "corrupt",         "truncated",   "short-file",     "ambiguous",      "dangerous-import",
+    "path-escape", "would-overwrite", "would-lose",  "ambiguous-root", "name-collision", "missing-member",
+    "expectation", "no-match",        "over-memory", "usage",          "not-found",      "unknown-format",
+    "unsupported", "limit",           "io",          "no-space",       "permission",     "changed",
+    "busy",        "internal",
 };
 
 void fill(std::string& place, std::string_view value) {
@@ -62,7 +61,7 @@ std::string error_line(const Error& error) {
   if (!error.record.empty()) {
     line += escaped(error.record, kMaxShownBytes) + ": ";
   } else if (!error.tensor.empty()) {
-    line += quoted(error.tensor) + ": ";
+    line += in_quotes(error.tensor) + ": ";
   }
   line += error.message;
   const std::string tail = " [" + std::string(error_word(error.code)) + "]";

@@ -51,16 +51,17 @@ inline constexpr int kErrorCodeCount = static_cast<int>(ErrorCode::internal) + 1
 /// Why a job could not go on, as a value. Each layer adds the one piece of place that it knows:
 /// file, then record, then tensor.
 ///
-/// `message` is fit for a terminal: whatever came from a file went through `quoted` or `escaped`
+/// `message` is fit for a terminal: whatever came from a file went through `in_quotes` or `escaped`
 /// (text.h) before. The places are raw bytes; only `error_line` and the reports escape them.
 struct CKPT_API Error {
   ErrorCode code = ErrorCode::internal;
-  std::string message;   ///< what is wrong, with both numbers that disagree
-  std::string file;      ///< path as the caller wrote it; empty if no file is concerned
-  std::string record;    ///< record of an archive, as its directory names it
-  std::string tensor;    ///< name of a tensor
-  std::optional<std::uint64_t> offset;  ///< of an opcode: from the start of its pickle; of anything else: from
-                                        ///< the start of the file
+  std::string message;  ///< what is wrong, with both numbers that disagree
+  std::string file;     ///< path as the caller wrote it; empty if no file is concerned
+  std::string record;   ///< record of an archive, as its directory names it
+  std::string tensor;   ///< name of a tensor
+  std::optional<std::uint64_t>
+      offset;            ///< of an opcode: from the start of its pickle; of anything else: from
+                         ///< the start of the file
   std::string expected;  ///< what was promised, for JSON; may be empty
   std::string found;     ///< what was there, for JSON; may be empty
   std::string advice;    ///< the next command to type, or empty

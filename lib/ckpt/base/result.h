@@ -1,8 +1,9 @@
 #pragma once
 
 #include <string>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 #include "ckpt/base/error.h"
 
@@ -44,15 +45,15 @@ using Status = Result<void>;
 #define CKPT_JOIN(a, b) CKPT_JOIN_(a, b)
 
 /// Returns the error of a `Status` or `Result` expression, or goes on.
-#define CKPT_TRY(expression)                                                \
-  do {                                                                      \
-    auto ckpt_status_ = (expression);                                       \
+#define CKPT_TRY(expression)                                                 \
+  do {                                                                       \
+    auto ckpt_status_ = (expression);                                        \
     if (!ckpt_status_) return ::ckpt::fail(std::move(ckpt_status_).error()); \
   } while (false)
 
 /// `CKPT_LET(auto x, expression)`: declares x with the value of a `Result`, or returns its error.
-#define CKPT_LET(declaration, expression)                                            \
-  auto CKPT_JOIN(ckpt_result_, __LINE__) = (expression);                             \
-  if (!CKPT_JOIN(ckpt_result_, __LINE__))                                            \
-    return ::ckpt::fail(std::move(CKPT_JOIN(ckpt_result_, __LINE__)).error());       \
+#define CKPT_LET(declaration, expression)                                      \
+  auto CKPT_JOIN(ckpt_result_, __LINE__) = (expression);                       \
+  if (!CKPT_JOIN(ckpt_result_, __LINE__))                                      \
+    return ::ckpt::fail(std::move(CKPT_JOIN(ckpt_result_, __LINE__)).error()); \
   declaration = *std::move(CKPT_JOIN(ckpt_result_, __LINE__))

@@ -1,9 +1,9 @@
 #include "ckpt/base/text.h"
 
-#include <fmt/format.h>
+#include <array>
 #include <fnmatch.h>
 
-#include <array>
+#include <fmt/format.h>
 
 namespace ckpt {
 
@@ -107,7 +107,7 @@ void append_utf8(std::string& out, std::uint32_t c) {
 
 std::string escaped(std::string_view raw, std::size_t max_bytes) { return escape(raw, max_bytes, false); }
 
-std::string quoted(std::string_view raw, std::size_t max_bytes) {
+std::string in_quotes(std::string_view raw, std::size_t max_bytes) {
   return "\"" + escape(raw, max_bytes, true) + "\"";
 }
 

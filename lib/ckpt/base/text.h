@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxShownBytes = 256;
 [[nodiscard]] CKPT_API std::string escaped(std::string_view raw, std::size_t max_bytes = SIZE_MAX);
 
 /// `escaped` in double quotes, a double quote inside as \", for use in the middle of a sentence.
-[[nodiscard]] CKPT_API std::string quoted(std::string_view raw, std::size_t max_bytes = kMaxShownBytes);
+[[nodiscard]] CKPT_API std::string in_quotes(std::string_view raw, std::size_t max_bytes = kMaxShownBytes);
 
 /// True if `raw` is UTF-8 of Unicode scalar values: no surrogates, no overlong forms, at most U+10FFFF.
 [[nodiscard]] CKPT_API bool is_utf8(std::string_view raw);

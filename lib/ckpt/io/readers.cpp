@@ -17,7 +17,7 @@ Result<unsigned> parse_readers(const std::string& text, const std::string& origi
   const auto outcome = std::from_chars(text.data(), text.data() + text.size(), readers);
   if (is_number && outcome.ec == std::errc() && readers <= kMaxReaders) return readers;
   return fail(make_error(ErrorCode::usage, fmt::format("{} is {}, not an integer from 0 to {}", origin,
-                                                       quoted(text), kMaxReaders))
+                                                       in_quotes(text), kMaxReaders))
                   .numbers(fmt::format("0 to {}", kMaxReaders), escaped(text, kMaxShownBytes)));
 }
 

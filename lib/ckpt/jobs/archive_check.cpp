@@ -60,10 +60,13 @@ void note_missing_checksums(Model& model) {
   for (const InputFile& file : model.files) {
     if (!file.archive) continue;
     std::uint64_t missing = 0;
-    for (const zip::Entry& entry : file.archive->directory().entries()) missing += entry.has_checksum() ? 0U : 1U;
+    for (const zip::Entry& entry : file.archive->directory().entries())
+      missing += entry.has_checksum() ? 0U : 1U;
     if (missing == 0) continue;
-    Error error = make_error(ErrorCode::corrupt, fmt::format("checksums are not recorded for {} of {} records: their data cannot be checked",
-                                                             missing, file.archive->directory().entries().size()));
+    Error error = make_error(
+        ErrorCode::corrupt,
+        fmt::format("checksums are not recorded for {} of {} records: their data cannot be checked", missing,
+                    file.archive->directory().entries().size()));
     model.findings.push_back(note(std::move(error.in_file(file.path))));
   }
 }

@@ -1,9 +1,9 @@
 #include "ckpt/jobs/common.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/hash.h"
 #include "ckpt/base/text.h"
@@ -36,9 +36,10 @@ int rank(const Finding& finding) {
 void add_dangerous_imports(Model& model) {
   for (const ImportedName& import : model.imports) {
     if (import.level != ImportLevel::dangerous) continue;
-    const std::string name = import.module.empty() && import.name.empty()
-                                 ? import.reason
-                                 : "names " + escaped(import.module + "." + import.name, 128) + ", which " + import.reason;
+    const std::string name =
+        import.module.empty() && import.name.empty()
+            ? import.reason
+            : "names " + escaped(import.module + "." + import.name, 128) + ", which " + import.reason;
     Error error = make_error(ErrorCode::dangerous_import, name);
     error.in_file(model.files[import.file].path).in_record(import.record).at(import.offset);
     model.findings.push_back(defect(std::move(error)));
@@ -51,14 +52,15 @@ void add_collisions(Model& model, bool is_error) {
   for (std::uint32_t i = 0; i < model.tensors.size(); ++i) {
     const std::string& name = model.tensors[i].name;
     if (seen.emplace(name, i).second) continue;
-    Error error = make_error(ErrorCode::name_collision, "two tensors have the name " + quoted(name));
+    Error error = make_error(ErrorCode::name_collision, "two tensors have the name " + in_quotes(name));
     error.in_file(model.files[0].path).in_tensor(name);
     model.findings.push_back(is_error ? defect(std::move(error)) : note(std::move(error)));
   }
 }
 
 bool matches_any(const std::vector<std::string>& globs, const std::string& name) {
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) { return glob_match(glob, name); });
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return glob_match(glob, name); });
 }
 
 }  // namespace
@@ -96,8 +98,8 @@ Result<std::vector<std::uint32_t>> select_tensors(const Model& model, const Sele
   for (const std::string& glob : selection.include) {
     const auto hits = [&](const Tensor& tensor) { return glob_match(glob, tensor.name); };
     if (std::any_of(model.tensors.begin(), model.tensors.end(), hits)) continue;
-    return fail(make_error(ErrorCode::no_match, fmt::format("no tensor matches {}; the file has {}", quoted(glob, 128),
-                                                            model.tensors.size()))
+    return fail(make_error(ErrorCode::no_match, fmt::format("no tensor matches {}; the file has {}",
+                                                            in_quotes(glob, 128), model.tensors.size()))
                     .in_file(model.files[0].path));
   }
   std::vector<std::uint32_t> chosen;
@@ -114,10 +116,11 @@ Status require_root(const Model& model) {
   if (!model.is_root_ambiguous) return {};
   std::string candidates;
   for (const Root& root : model.roots) {
-    candidates += fmt::format("{}{} ({} tensors, {} bytes)", candidates.empty() ? "" : ", ", quoted(root.key, 48), root.tensors,
-                              root.bytes);
+    candidates += fmt::format("{}{} ({} tensors, {} bytes)", candidates.empty() ? "" : ", ",
+                              in_quotes(root.key, 48), root.tensors, root.bytes);
   }
-  Error error = make_error(ErrorCode::ambiguous_root, "more than one place could be the model: " + candidates);
+  Error error =
+      make_error(ErrorCode::ambiguous_root, "more than one place could be the model: " + candidates);
   error.in_file(model.files[0].path).with_advice("choose one with --root KEY, or --root / for everything");
   return fail(std::move(error));
 }

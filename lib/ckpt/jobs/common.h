@@ -21,7 +21,8 @@ void set_activity(Progress* progress, const char* activity);
                                        bool ignores_root_without_roots = false);
 
 /// Indices of the tensors that the patterns choose. Errors: no_match - an include pattern that chooses nothing.
-[[nodiscard]] Result<std::vector<std::uint32_t>> select_tensors(const Model& model, const Selection& selection);
+[[nodiscard]] Result<std::vector<std::uint32_t>> select_tensors(const Model& model,
+                                                                const Selection& selection);
 
 /// `ambiguous_root` with the candidates, if the model's root is not decided.
 [[nodiscard]] Status require_root(const Model& model);

@@ -15,7 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Writes each tensor's bytes at its place. Bytes that follow each other in the output are put together, so that a file of
 /// tiny tensors does not cost a system call each.
@@ -25,10 +27,12 @@ class WriteConsumer final : public TensorConsumer {
 
   void prepare(unsigned workers) override { pending_.resize(workers); }
 
-  Status take(unsigned worker, std::uint32_t target, std::uint64_t offset, std::span<const std::byte> bytes) override {
+  Status take(unsigned worker, std::uint32_t target, std::uint64_t offset,
+              std::span<const std::byte> bytes) override {
     Pending& pending = pending_[worker];
     const std::uint64_t place = layout_.offsets[target] + offset;
-    if (place != pending.place + pending.bytes.size() || pending.bytes.size() + bytes.size() > kPendingBytes) {
+    if (place != pending.place + pending.bytes.size() ||
+        pending.bytes.size() + bytes.size() > kPendingBytes) {
       CKPT_TRY(flush(worker));
     }
     if (bytes.size() >= kPendingBytes / 2) return write(place, bytes);
@@ -123,7 +127,8 @@ class Conversion {
     CKPT_TRY(require_sound(opinion));
     for (const Finding& finding : opinion) result_.model.findings.push_back(finding);
     result_.model.phases.data = {seconds_since(start), stream.work().bytes, stream.work().reads};
-    result_.write = {seconds_since(start), consumer.written() + plan_.layout.header.size(), consumer.calls() + 1};
+    result_.write = {seconds_since(start), consumer.written() + plan_.layout.header.size(),
+                     consumer.calls() + 1};
     return {};
   }
 
@@ -144,7 +149,8 @@ void describe_output(ConvertResult& result, const ConvertPlan& plan) {
 
 }  // namespace
 
-Result<ConvertResult> convert(const std::string& input, const std::string& output, const ConvertOptions& options) {
+Result<ConvertResult> convert(const std::string& input, const std::string& output,
+                              const ConvertOptions& options) {
   ConvertResult result;
   CKPT_LET(result.model, open_input(input, options.input, true));
   note_missing_checksums(result.model);

@@ -1,12 +1,12 @@
 #include "ckpt/jobs/digests.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "ckpt/io/byte_reader.h"
 #include "ckpt/jobs/common.h"
@@ -23,7 +23,8 @@ class DigestConsumer final : public TensorConsumer {
 
   void prepare(unsigned workers) override { idle_.resize(workers); }
 
-  Status take(unsigned worker, std::uint32_t target, std::uint64_t offset, std::span<const std::byte> bytes) override {
+  Status take(unsigned worker, std::uint32_t target, std::uint64_t offset,
+              std::span<const std::byte> bytes) override {
     (void)offset;
     std::unique_ptr<Sha256>& sha = active_[target];
     if (!sha) sha = borrow(worker);
@@ -61,11 +62,14 @@ struct Wish {
   std::uint32_t target;
 };
 
-const View& view_of(const DigestRequest& request, std::uint32_t tensor) { return request.model->tensors[tensor].view; }
+const View& view_of(const DigestRequest& request, std::uint32_t tensor) {
+  return request.model->tensors[tensor].view;
+}
 
 auto place_of(const std::vector<DigestRequest>& requests, const Wish& wish) {
   const Tensor& tensor = requests[wish.request].model->tensors[wish.tensor];
-  return std::make_tuple(wish.request, tensor.storage, tensor.view.offset, tensor.bytes, tensor.view.unit_bytes);
+  return std::make_tuple(wish.request, tensor.storage, tensor.view.offset, tensor.bytes,
+                         tensor.view.unit_bytes);
 }
 
 bool same_bytes(const std::vector<DigestRequest>& requests, const Wish& a, const Wish& b) {
@@ -124,7 +128,8 @@ std::optional<Error> why_not_readable(const Model& model, const Tensor& tensor) 
     return error.in_file(model.files[0].path).in_tensor(tensor.name);
   }
   if (tensor.kind == TensorKind::meta) return unsupported("a meta tensor has no data");
-  if (tensor.kind != TensorKind::plain) return unsupported(fmt::format("a {} tensor is not one plain buffer", tensor_kind_word(tensor.kind)));
+  if (tensor.kind != TensorKind::plain)
+    return unsupported(fmt::format("a {} tensor is not one plain buffer", tensor_kind_word(tensor.kind)));
   if (tensor.is_conjugate) return unsupported("a lazily conjugated tensor is not read yet");
   if (tensor.is_negative) return unsupported("a lazily negated tensor is not read yet");
   if (tensor.bytes == 0) return std::nullopt;
@@ -134,12 +139,14 @@ std::optional<Error> why_not_readable(const Model& model, const Tensor& tensor) 
   }
   if (storage.offset == 0) {
     const bool is_deflated = storage.record != kNoIndex && !model.records[storage.record].is_stored;
-    return unsupported(is_deflated ? "its record is deflated, which is not read yet" : "its record cannot be located");
+    return unsupported(is_deflated ? "its record is deflated, which is not read yet"
+                                   : "its record cannot be located");
   }
   return std::nullopt;
 }
 
-Result<DigestOutcome> digest_inputs(const std::vector<DigestRequest>& requests, unsigned threads, Progress* progress) {
+Result<DigestOutcome> digest_inputs(const std::vector<DigestRequest>& requests, unsigned threads,
+                                    Progress* progress) {
   const auto start = std::chrono::steady_clock::now();
   DigestOutcome outcome;
   outcome.answers.resize(requests.size());
@@ -159,7 +166,8 @@ Result<DigestOutcome> digest_inputs(const std::vector<DigestRequest>& requests, 
   }
   set_activity(progress, "digesting");
   CKPT_TRY(stream.run(threads, progress));
-  for (const Wish& wish : wishes) outcome.answers[wish.request].digests[wish.tensor] = consumer.digest(wish.target);
+  for (const Wish& wish : wishes)
+    outcome.answers[wish.request].digests[wish.tensor] = consumer.digest(wish.target);
   for (std::uint32_t r = 0; r < requests.size(); ++r) {
     if (requests[r].with_file_digest) outcome.answers[r].file_digest = consumer.digest(targets + r);
   }
@@ -190,11 +198,16 @@ std::string json_name(const std::string& name) {
 
 }  // namespace
 
-std::optional<Digest> model_digest(const Model& model, const std::vector<std::uint32_t>& selected, const TensorDigests& digests) {
+std::optional<Digest> model_digest(const Model& model, const std::vector<std::uint32_t>& selected,
+                                   const TensorDigests& digests) {
   std::vector<std::uint32_t> order = selected;
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return model.tensors[a].name < model.tensors[b].name; });
-  const auto same_name = [&](std::uint32_t a, std::uint32_t b) { return model.tensors[a].name == model.tensors[b].name; };
-  if (std::adjacent_find(order.begin(), order.end(), same_name) != order.end()) return std::nullopt;  // no order is the right one
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return model.tensors[a].name < model.tensors[b].name; });
+  const auto same_name = [&](std::uint32_t a, std::uint32_t b) {
+    return model.tensors[a].name == model.tensors[b].name;
+  };
+  if (std::adjacent_find(order.begin(), order.end(), same_name) != order.end())
+    return std::nullopt;  // no order is the right one
   Sha256 sha;
   sha.update(as_bytes("ckpt-model 1\n"));
   for (const std::uint32_t index : order) {

@@ -1,8 +1,8 @@
 #include "ckpt/jobs/expectations.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 
@@ -12,7 +12,9 @@ namespace {
 
 bool is_digest_name(const std::string& name) { return name == "sha256" || name == "model"; }
 
-bool is_number_name(const std::string& name) { return name == "tensors" || name == "parameters" || name == "bytes"; }
+bool is_number_name(const std::string& name) {
+  return name == "tensors" || name == "parameters" || name == "bytes";
+}
 
 bool is_dtype_name(const std::string& name) { return dtype_of_safetensors(name) || dtype_of_torch(name); }
 
@@ -50,9 +52,11 @@ Result<Expectation> parse_expectation(const std::string& text) {
   Expectation expectation;
   expectation.name = text.substr(0, equals);
   if (equals != std::string::npos) expectation.value = text.substr(equals + 1);
-  if (!is_digest_name(expectation.name) && !is_number_name(expectation.name) && !is_dtype_name(expectation.name)) {
-    return fail(ErrorCode::usage, "--expect knows tensors, parameters, bytes, sha256, model and dtypes such as F16, not " +
-                                      quoted(expectation.name, 64));
+  if (!is_digest_name(expectation.name) && !is_number_name(expectation.name) &&
+      !is_dtype_name(expectation.name)) {
+    return fail(ErrorCode::usage,
+                "--expect knows tensors, parameters, bytes, sha256, model and dtypes such as F16, not " +
+                    in_quotes(expectation.name, 64));
   }
   if (is_digest_name(expectation.name)) {
     std::transform(expectation.value.begin(), expectation.value.end(), expectation.value.begin(),
@@ -60,23 +64,27 @@ Result<Expectation> parse_expectation(const std::string& text) {
   }
   if (!is_value_of(expectation.name, expectation.value)) {
     const char* const wanted = is_digest_name(expectation.name) ? "64 hexadecimal digits" : "a whole number";
-    return fail(ErrorCode::usage, fmt::format("--expect {}= takes {}, not {}", expectation.name, wanted, quoted(expectation.value, 80)));
+    return fail(ErrorCode::usage, fmt::format("--expect {}= takes {}, not {}", expectation.name, wanted,
+                                              in_quotes(expectation.value, 80)));
   }
   return expectation;
 }
 
 bool wants_file_digest(const std::vector<Expectation>& expectations) {
-  return std::any_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.name == "sha256"; });
+  return std::any_of(expectations.begin(), expectations.end(),
+                     [](const Expectation& e) { return e.name == "sha256"; });
 }
 
-std::vector<Finding> judge_expectations(const std::vector<Expectation>& expectations, const VerifiedInput& input) {
+std::vector<Finding> judge_expectations(const std::vector<Expectation>& expectations,
+                                        const VerifiedInput& input) {
   std::vector<Finding> findings;
   const Totals totals = totals_of(input.model, input.selected);
   for (const Expectation& expectation : expectations) {
     const std::string expected = canonical(expectation);
     const std::string found = found_value(expectation.name, input, totals);
     if (expected == found) continue;
-    Error error = make_error(ErrorCode::expectation, fmt::format("expected {}={}, found {}", expectation.name, expected, found));
+    Error error = make_error(ErrorCode::expectation,
+                             fmt::format("expected {}={}, found {}", expectation.name, expected, found));
     error.in_file(input.model.files[0].path).numbers(expected, found);
     findings.push_back(defect(std::move(error)));
   }

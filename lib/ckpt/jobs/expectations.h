@@ -11,6 +11,7 @@ namespace ckpt {
 [[nodiscard]] bool wants_file_digest(const std::vector<Expectation>& expectations);
 
 /// A finding (`expectation`, both values) for each that does not hold.
-[[nodiscard]] std::vector<Finding> judge_expectations(const std::vector<Expectation>& expectations, const VerifiedInput& input);
+[[nodiscard]] std::vector<Finding> judge_expectations(const std::vector<Expectation>& expectations,
+                                                      const VerifiedInput& input);
 
 }  // namespace ckpt

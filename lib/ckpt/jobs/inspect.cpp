@@ -10,7 +10,8 @@ Status add_digests(InspectResult& result, const InspectOptions& options) {
   request.model = &result.model;
   request.selected = &result.selected;
   for (const Record& record : result.model.records) request.records.push_back(&record);
-  CKPT_LET(DigestOutcome outcome, digest_inputs({request}, thread_count(options.input.threads), options.input.progress));
+  CKPT_LET(DigestOutcome outcome,
+           digest_inputs({request}, thread_count(options.input.threads), options.input.progress));
   result.digests = std::move(outcome.answers[0].digests);
   result.model_digest = model_digest(result.model, result.selected, result.digests);
   result.model.phases.data = outcome.data;

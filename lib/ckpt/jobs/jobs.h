@@ -70,10 +70,10 @@ struct InspectOptions {
 };
 
 struct InspectResult {
-  Model model;                           ///< findings include those of the job
-  std::vector<std::uint32_t> selected;   ///< indices of the chosen tensors, in the order of the file
+  Model model;                          ///< findings include those of the job
+  std::vector<std::uint32_t> selected;  ///< indices of the chosen tensors, in the order of the file
   TensorDigests digests;
-  std::optional<Digest> model_digest;    ///< none if a tensor has no digest
+  std::optional<Digest> model_digest;  ///< none if a tensor has no digest
 };
 
 /// Says what a file is and what it holds. Reads metadata only, unless digests are asked for.
@@ -97,8 +97,9 @@ struct VerifyOptions {
 };
 
 enum class DifferenceKind : std::uint8_t { only_in_a, only_in_b, dtype, shape, data };
-inline constexpr std::array kDifferenceKinds = {DifferenceKind::only_in_a, DifferenceKind::only_in_b, DifferenceKind::dtype,
-                                                DifferenceKind::shape, DifferenceKind::data};
+inline constexpr std::array kDifferenceKinds = {DifferenceKind::only_in_a, DifferenceKind::only_in_b,
+                                                DifferenceKind::dtype, DifferenceKind::shape,
+                                                DifferenceKind::data};
 [[nodiscard]] CKPT_API std::string_view difference_word(DifferenceKind kind);
 
 struct Difference {
@@ -129,17 +130,19 @@ struct CompareResult {
   VerifiedInput b;
   std::vector<Difference> differences;
   std::vector<DroppedAlias> dropped;
-  std::uint64_t equal = 0;  ///< names with equal dtype, shape and data
+  std::uint64_t equal = 0;        ///< names with equal dtype, shape and data
   std::vector<Finding> findings;  ///< of both inputs and of the comparison
 };
 
 /// Compares two inputs: names, dtypes, shapes, the SHA-256 of each tensor; checks the checksums of archives on the way.
 /// Errors: those of open_model, ambiguous_root, no_match; those of the reading.
-[[nodiscard]] CKPT_API Result<CompareResult> compare(const std::string& a, const std::string& b, const VerifyOptions& options);
+[[nodiscard]] CKPT_API Result<CompareResult> compare(const std::string& a, const std::string& b,
+                                                     const VerifyOptions& options);
 
 /// Checks one input: every checksum, range and rule of its format, a second opinion on its directory. Goes on after the first
 /// finding; they are in the model. Digests every chosen tensor on the way.
-[[nodiscard]] CKPT_API Result<VerifiedInput> check_input(const std::string& path, const VerifyOptions& options);
+[[nodiscard]] CKPT_API Result<VerifiedInput> check_input(const std::string& path,
+                                                         const VerifyOptions& options);
 
 /// --- convert ---------------------------------------------------------------------------------------------------
 
@@ -149,10 +152,10 @@ struct ConvertOptions {
   InputOptions input;
   SharedPolicy shared = SharedPolicy::copy;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< added to or replacing what is there
-  bool replace = false;         ///< an existing output may be replaced
-  bool dry_run = false;         ///< plan and check everything, write nothing
-  bool sync = true;             ///< data reaches the disk before the name does
-  bool is_strict = false;       ///< anything left out, and every note, is would_lose
+  bool replace = false;                                       ///< an existing output may be replaced
+  bool dry_run = false;                                       ///< plan and check everything, write nothing
+  bool sync = true;                                           ///< data reaches the disk before the name does
+  bool is_strict = false;  ///< anything left out, and every note, is would_lose
   bool skip_unsupported = false;
 };
 
@@ -166,10 +169,10 @@ struct ConvertResult {
   std::string output;
   std::vector<OutputTensorInfo> written;  ///< in the order of the output file
   std::uint64_t output_bytes = 0;
-  std::uint64_t gathered = 0;             ///< tensors that were not row-major
+  std::uint64_t gathered = 0;                                ///< tensors that were not row-major
   std::vector<std::pair<std::string, std::string>> dropped;  ///< name, kept name
-  std::vector<std::string> skipped;       ///< unsupported tensors left out on request
-  Phase write;                            ///< seconds of the whole data phase, bytes and calls of writing
+  std::vector<std::string> skipped;                          ///< unsupported tensors left out on request
+  Phase write;  ///< seconds of the whole data phase, bytes and calls of writing
   double sync_seconds = 0;
 };
 
@@ -185,11 +188,11 @@ struct ConvertResult {
 /// --- prefetch --------------------------------------------------------------------------------------------------
 
 struct PrefetchOptions {
-  unsigned readers = 16;     ///< 0 to 16; 0 reads nothing
+  unsigned readers = 16;  ///< 0 to 16; 0 reads nothing
   bool skip_resident = true;
-  bool evict = false;        ///< throw the files out of the page cache instead
-  bool query = false;        ///< only say what is resident
-  bool force = false;        ///< read even what does not fit the free memory
+  bool evict = false;                      ///< throw the files out of the page cache instead
+  bool query = false;                      ///< only say what is resident
+  bool force = false;                      ///< read even what does not fit the free memory
   std::optional<std::uint64_t> max_bytes;  ///< stop after so many bytes, in file order
   Limits limits;
   Progress* progress = nullptr;
@@ -197,12 +200,12 @@ struct PrefetchOptions {
 
 struct PrefetchedFile {
   std::string path;
-  std::string format;                  ///< "safetensors", "torch-zip" or "other"
-  std::uint64_t bytes = 0;             ///< size on disk
-  std::optional<std::uint64_t> expected_bytes;  ///< what its own header says it should be
+  std::string format;                            ///< "safetensors", "torch-zip" or "other"
+  std::uint64_t bytes = 0;                       ///< size on disk
+  std::optional<std::uint64_t> expected_bytes;   ///< what its own header says it should be
   std::optional<std::uint64_t> resident_before;  ///< bytes; none = unknown
   std::optional<std::uint64_t> resident_after;
-  std::uint64_t skipped_bytes = 0;     ///< resident already
+  std::uint64_t skipped_bytes = 0;  ///< resident already
   std::uint64_t planned_bytes = 0;
 };
 
@@ -212,12 +215,13 @@ struct PrefetchResult {
   unsigned readers = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t reads = 0;
-  double seconds = 0;             ///< of the reading
+  double seconds = 0;  ///< of the reading
   std::uint64_t page_bytes = 0;
 };
 
 /// Reads files into the page cache, in file order, each first held against its own header, directory or index.
 /// Errors: usage - more than 16 readers; over_memory; not_found, io … - of a path named by the caller.
-[[nodiscard]] CKPT_API Result<PrefetchResult> prefetch(const std::vector<std::string>& paths, const PrefetchOptions& options);
+[[nodiscard]] CKPT_API Result<PrefetchResult> prefetch(const std::vector<std::string>& paths,
+                                                       const PrefetchOptions& options);
 
 }  // namespace ckpt

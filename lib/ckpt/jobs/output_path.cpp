@@ -38,10 +38,13 @@ Status check_output(const std::string& output, const Model& input, bool replace)
     return fail(make_error(ErrorCode::would_overwrite, "output and input are the same file").in_file(output));
   }
   if (!identity->is_regular) {
-    return fail(make_error(ErrorCode::would_overwrite, "output exists and is not a regular file").in_file(output));
+    return fail(
+        make_error(ErrorCode::would_overwrite, "output exists and is not a regular file").in_file(output));
   }
   if (replace) return {};
-  return fail(make_error(ErrorCode::would_overwrite, "output exists").in_file(output).with_advice("replace it with --force"));
+  return fail(make_error(ErrorCode::would_overwrite, "output exists")
+                  .in_file(output)
+                  .with_advice("replace it with --force"));
 }
 
 }  // namespace ckpt

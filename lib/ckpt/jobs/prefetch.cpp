@@ -1,7 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
+
+#include <fmt/format.h>
 
 #include "ckpt/io/span_reader.h"
 #include "ckpt/jobs/common.h"
@@ -31,7 +31,8 @@ Result<std::optional<std::uint64_t>> resident_bytes(const FileSource& source) {
 
 class Prefetch {
  public:
-  Prefetch(PrefetchInputs inputs, const PrefetchOptions& options) : inputs_(std::move(inputs)), options_(options) {}
+  Prefetch(PrefetchInputs inputs, const PrefetchOptions& options)
+      : inputs_(std::move(inputs)), options_(options) {}
 
   Result<PrefetchResult> run() {
     result_.readers = options_.readers;
@@ -57,7 +58,7 @@ class Prefetch {
     return ask(&PrefetchedFile::resident_after);
   }
 
-  Status ask(std::optional<std::uint64_t> PrefetchedFile::* field) {
+  Status ask(std::optional<std::uint64_t> PrefetchedFile::*field) {
     for (PrefetchInput& input : inputs_.files) {
       auto resident = resident_bytes(*input.source);
       if (!resident) return fail(Error(resident.error()).in_file(input.report.path));
@@ -113,7 +114,8 @@ class Prefetch {
 
   Status add(std::uint32_t number, PrefetchInput& input, std::uint64_t begin, std::uint64_t end) {
     std::uint64_t length = end - begin;
-    if (options_.max_bytes) length = std::min(length, *options_.max_bytes - std::min(*options_.max_bytes, planned_));
+    if (options_.max_bytes)
+      length = std::min(length, *options_.max_bytes - std::min(*options_.max_bytes, planned_));
     planned_ += length;
     input.report.planned_bytes += length;
     return plan_.add(number, begin, length, 0, kSpansPerRun);
@@ -133,9 +135,11 @@ class Prefetch {
     if (!headroom) return {};  // a system that does not say cannot be held against it
     const std::uint64_t allowed = headroom->bytes / 100 * kHeadroomPercent;
     if (planned_ <= allowed) return {};
-    Error error = make_error(ErrorCode::over_memory, fmt::format("{} bytes are missing, {} of {} bytes of {} may be used", planned_, allowed,
-                                                                 headroom->bytes, headroom->decided_by));
-    error.in_file(inputs_.files.front().report.path).numbers(std::to_string(allowed), std::to_string(planned_));
+    Error error = make_error(ErrorCode::over_memory,
+                             fmt::format("{} bytes are missing, {} of {} bytes of {} may be used", planned_,
+                                         allowed, headroom->bytes, headroom->decided_by));
+    error.in_file(inputs_.files.front().report.path)
+        .numbers(std::to_string(allowed), std::to_string(planned_));
     return fail(std::move(error.with_advice("read a part with --max-bytes, or all of it with --force")));
   }
 
@@ -167,7 +171,8 @@ class Prefetch {
 
 Result<PrefetchResult> prefetch(const std::vector<std::string>& paths, const PrefetchOptions& options) {
   if (options.readers > kMaxReaders) {
-    return fail(ErrorCode::usage, fmt::format("{} readers, at most {} make sense", options.readers, kMaxReaders));
+    return fail(ErrorCode::usage,
+                fmt::format("{} readers, at most {} make sense", options.readers, kMaxReaders));
   }
   CKPT_LET(PrefetchInputs inputs, open_prefetch_files(paths, options));
   return Prefetch(std::move(inputs), options).run();

@@ -1,9 +1,9 @@
 #include "ckpt/jobs/prefetch_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "ckpt/model/shard_index.h"
@@ -32,7 +32,9 @@ class Collector {
     for (const std::string& path : paths) {
       const auto identity = platform::identify(path);
       if (!identity) return fail(Error(identity.error()).in_file(path));
-      CKPT_TRY(identity->is_directory ? add_folder(path) : is_index_name(path) ? add_index(path) : add_file(path));
+      CKPT_TRY(identity->is_directory ? add_folder(path)
+               : is_index_name(path)  ? add_index(path)
+                                      : add_file(path));
     }
     if (missing_.empty()) return std::move(out_);
     add_missing();
@@ -41,7 +43,9 @@ class Collector {
 
  private:
   /// With readers off nothing is opened and nothing read, only looked at.
-  [[nodiscard]] bool looks_inside() const { return options_.readers > 0 && !options_.query && !options_.evict; }
+  [[nodiscard]] bool looks_inside() const {
+    return options_.readers > 0 && !options_.query && !options_.evict;
+  }
 
   Status add_folder(const std::string& folder) {
     auto names = platform::list_directory(folder);
@@ -139,7 +143,9 @@ class Collector {
     }
   }
 
-  void add_finding(Error error, const PrefetchInput& input) { out_.findings.push_back(defect(std::move(error.in_file(input.report.path)))); }
+  void add_finding(Error error, const PrefetchInput& input) {
+    out_.findings.push_back(defect(std::move(error.in_file(input.report.path))));
+  }
 
   struct Missing {
     std::string index;
@@ -149,7 +155,8 @@ class Collector {
   /// One finding a shard; the first says how many there are.
   void add_missing() {
     for (std::size_t i = 0; i < missing_.size(); ++i) {
-      std::string text = fmt::format("shard {} is named by the index but is not there", quoted(missing_[i].shard));
+      std::string text =
+          fmt::format("shard {} is named by the index but is not there", in_quotes(missing_[i].shard));
       if (i == 0 && missing_.size() > 1) text += fmt::format("; {} shards are missing", missing_.size());
       Error error = make_error(ErrorCode::missing_member, std::move(text));
       error.in_file(missing_[i].index).numbers(missing_[i].shard, "");
@@ -165,7 +172,8 @@ class Collector {
 
 }  // namespace
 
-Result<PrefetchInputs> open_prefetch_files(const std::vector<std::string>& paths, const PrefetchOptions& options) {
+Result<PrefetchInputs> open_prefetch_files(const std::vector<std::string>& paths,
+                                           const PrefetchOptions& options) {
   return Collector(options).run(paths);
 }
 

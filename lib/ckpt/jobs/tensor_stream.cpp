@@ -1,9 +1,9 @@
 #include "ckpt/jobs/tensor_stream.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "ckpt/io/crc32.h"
@@ -26,7 +26,8 @@ std::uint32_t TensorStream::add_model(const Model& model) {
 
 void TensorStream::add_record(std::uint32_t model, const Record& record) {
   if (!record.has_checksum || !record.is_stored || record.offset == 0 || record.bytes == 0) return;
-  records_.push_back({model_base_[model] + record.file, record.offset, record.offset + record.bytes, &record});
+  records_.push_back(
+      {model_base_[model] + record.file, record.offset, record.offset + record.bytes, &record});
 }
 
 void TensorStream::add_tensor(std::uint32_t model, const Tensor& tensor, std::uint32_t target) {
@@ -36,7 +37,8 @@ void TensorStream::add_tensor(std::uint32_t model, const Tensor& tensor, std::ui
     const std::uint64_t begin = storage.offset + tensor.view.offset;
     uses_.push_back({file, target, begin, begin + tensor.bytes});
   } else {
-    strided_.push_back({file, target, storage.offset, tensor.view.unit_bytes, tensor.bytes, GatherPlan(tensor.view)});
+    strided_.push_back(
+        {file, target, storage.offset, tensor.view.unit_bytes, tensor.bytes, GatherPlan(tensor.view)});
   }
 }
 
@@ -63,7 +65,9 @@ void TensorStream::plan() {
 void TensorStream::plan_pieces() {
   std::size_t use = 0;
   for (CheckedRecord& record : records_) {
-    const auto is_before = [&](const Use& u) { return std::tie(u.file, u.begin) < std::tie(record.file, record.begin); };
+    const auto is_before = [&](const Use& u) {
+      return std::tie(u.file, u.begin) < std::tie(record.file, record.begin);
+    };
     std::size_t first = use;
     while (use < uses_.size() && is_before(uses_[use])) ++use;
     plan_file_uses(first, use);
@@ -101,8 +105,8 @@ void TensorStream::plan_file_uses(std::size_t use, std::size_t end_use) {
   }
 }
 
-void TensorStream::add_piece(std::uint32_t file, std::uint64_t begin, std::uint64_t end, std::size_t first_use,
-                             std::size_t end_use, bool is_checked) {
+void TensorStream::add_piece(std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+                             std::size_t first_use, std::size_t end_use, bool is_checked) {
   const bool must_stay_whole = order_ == StreamOrder::sequential && end_use > first_use;
   const std::uint64_t step = must_stay_whole ? end - begin : kMaxSpanBytes;
   for (std::uint64_t at = begin; at < end; at += std::min(step, end - at)) {
@@ -122,7 +126,8 @@ void TensorStream::plan_runs() {
   for (std::uint32_t first = 0; first < pieces_.size();) {
     std::uint32_t end = first + 1;
     while (end < pieces_.size() && pieces_[end].file == pieces_[first].file &&
-           pieces_[end].end - pieces_[first].begin <= kChunkBytes && pieces_[end].begin - pieces_[end - 1].end <= kGapBytes) {
+           pieces_[end].end - pieces_[first].begin <= kChunkBytes &&
+           pieces_[end].begin - pieces_[end - 1].end <= kGapBytes) {
       ++end;
     }
     const Piece& piece = pieces_[first];
@@ -139,7 +144,8 @@ void TensorStream::plan_blocks() {
     const std::uint64_t step = order_ == StreamOrder::sequential ? blocks : 1;
     for (std::uint64_t block = 0; block < blocks; block += step) {
       const GatherBlock first = strided.plan.block(block);
-      runs_.push_back({strided.file, strided.storage_offset + first.first_byte, strided.bytes / blocks * step, 0});
+      runs_.push_back(
+          {strided.file, strided.storage_offset + first.first_byte, strided.bytes / blocks * step, 0});
       parts_.push_back({i, 0, block, block + step});
     }
   }
@@ -154,7 +160,8 @@ bool TensorStream::spans_of(std::size_t index, std::uint64_t part, std::vector<S
     const GatherBlock block = strided.plan.block(meaning.block + part);
     spans.clear();
     for (std::uint64_t row = 0; row < block.row_count; ++row) {
-      spans.push_back({run.file, strided.storage_offset + block.row_offset(row), block.row_bytes, row * block.row_bytes});
+      spans.push_back(
+          {run.file, strided.storage_offset + block.row_offset(row), block.row_bytes, row * block.row_bytes});
     }
     return true;
   }
@@ -225,7 +232,8 @@ Status TensorStream::take(unsigned worker, const Span& span, std::uint64_t at, s
   return {};
 }
 
-Status TensorStream::take_piece(unsigned worker, Piece& piece, std::uint64_t position, std::span<const std::byte> bytes) {
+Status TensorStream::take_piece(unsigned worker, Piece& piece, std::uint64_t position,
+                                std::span<const std::byte> bytes) {
   if (piece.is_checked) piece.crc = crc32(piece.crc, bytes);
   const std::uint64_t end = position + bytes.size();
   for (std::uint32_t i = piece.first_use; i < piece.first_use + piece.use_count; ++i) {
@@ -240,7 +248,8 @@ Status TensorStream::take_piece(unsigned worker, Piece& piece, std::uint64_t pos
   return {};
 }
 
-Status TensorStream::take_rows(unsigned worker, const Strided& strided, std::uint64_t place, std::span<const std::byte> bytes) {
+Status TensorStream::take_rows(unsigned worker, const Strided& strided, std::uint64_t place,
+                               std::span<const std::byte> bytes) {
   Worker& state = workers_[worker];
   if (state.block_filled == 0) state.rows.resize(state.block.buffer_bytes());
   std::copy(bytes.begin(), bytes.end(), state.rows.begin() + static_cast<std::ptrdiff_t>(place));
@@ -285,12 +294,13 @@ std::vector<Finding> TensorStream::wrong_checksums() const {
       crc = crc32_combine(crc, pieces_[i].crc, pieces_[i].end - pieces_[i].begin);
     }
     if (crc == record.record->crc) continue;
-    Error error = make_error(ErrorCode::corrupt, fmt::format("wrong checksum: directory says {:08x}, data has {:08x}",
-                                                             record.record->crc, crc));
+    Error error = make_error(
+        ErrorCode::corrupt,
+        fmt::format("wrong checksum: directory says {:08x}, data has {:08x}", record.record->crc, crc));
     error.in_file(files_[record.file]->path()).in_record(record.record->name);
     if (const Tensor* tensor = tensor_at(record.file, record.begin)) {
       error.in_tensor(tensor->name);
-      error.message += "; it holds tensor " + quoted(tensor->name);
+      error.message += "; it holds tensor " + in_quotes(tensor->name);
     }
     error.numbers(fmt::format("{:08x}", record.record->crc), fmt::format("{:08x}", crc));
     findings.push_back(defect(std::move(error)));

@@ -96,9 +96,9 @@ class TensorStream final : private ReadPlan, private SpanSink {
   };
   /// What a run of the reader means: pieces, or blocks of a strided tensor.
   struct RunPart {
-    std::uint32_t first;      // piece, or index into strided_
-    std::uint32_t count;      // pieces; 0 for strided
-    std::uint64_t block;      // first block
+    std::uint32_t first;  // piece, or index into strided_
+    std::uint32_t count;  // pieces; 0 for strided
+    std::uint64_t block;  // first block
     std::uint64_t block_end;
   };
   struct Worker {
@@ -114,20 +114,25 @@ class TensorStream final : private ReadPlan, private SpanSink {
   void plan();
   void plan_pieces();
   void plan_file_uses(std::size_t first_use, std::size_t end_use);
-  void add_piece(std::uint32_t file, std::uint64_t begin, std::uint64_t end, std::size_t first_use, std::size_t end_use,
-                 bool is_checked);
+  void add_piece(std::uint32_t file, std::uint64_t begin, std::uint64_t end, std::size_t first_use,
+                 std::size_t end_use, bool is_checked);
   void plan_runs();
   void plan_blocks();
 
-  [[nodiscard]] const std::vector<std::shared_ptr<const FileSource>>& files() const override { return files_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<const FileSource>>& files() const override {
+    return files_;
+  }
   [[nodiscard]] const std::vector<Run>& runs() const override { return runs_; }
   bool spans_of(std::size_t index, std::uint64_t part, std::vector<Span>& spans) const override;
   void prepare(unsigned workers) override;
   [[nodiscard]] Status begin_run(unsigned worker, std::size_t run) override;
-  [[nodiscard]] Status take(unsigned worker, const Span& span, std::uint64_t at, std::span<std::byte> chunk) override;
+  [[nodiscard]] Status take(unsigned worker, const Span& span, std::uint64_t at,
+                            std::span<std::byte> chunk) override;
   [[nodiscard]] Status end_run(unsigned worker, std::size_t run) override;
-  [[nodiscard]] Status take_piece(unsigned worker, Piece& piece, std::uint64_t position, std::span<const std::byte> bytes);
-  [[nodiscard]] Status take_rows(unsigned worker, const Strided& strided, std::uint64_t place, std::span<const std::byte> bytes);
+  [[nodiscard]] Status take_piece(unsigned worker, Piece& piece, std::uint64_t position,
+                                  std::span<const std::byte> bytes);
+  [[nodiscard]] Status take_rows(unsigned worker, const Strided& strided, std::uint64_t place,
+                                 std::span<const std::byte> bytes);
 
   StreamOrder order_;
   TensorConsumer& consumer_;

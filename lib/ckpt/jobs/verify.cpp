@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/hash.h"
 #include "ckpt/base/text.h"
@@ -39,7 +39,8 @@ void add_unreadable(VerifiedInput& input) {
     input.model.findings.push_back(defect(*std::move(reason)));
   }
   if (unreadable <= kListedUnreadable) return;
-  Error error = make_error(ErrorCode::unsupported, fmt::format("and {} more tensors that are not read", unreadable - kListedUnreadable));
+  Error error = make_error(ErrorCode::unsupported, fmt::format("and {} more tensors that are not read",
+                                                               unreadable - kListedUnreadable));
   input.model.findings.push_back(defect(std::move(error.in_file(input.model.files[0].path))));
 }
 
@@ -95,7 +96,9 @@ class Comparison {
     std::size_t i = 0;
     std::size_t j = 0;
     while (i < names_a.size() || j < names_b.size()) {
-      const int order = i == names_a.size() ? 1 : j == names_b.size() ? -1 : name(a_, names_a[i]).compare(name(b_, names_b[j]));
+      const int order = i == names_a.size()   ? 1
+                        : j == names_b.size() ? -1
+                                              : name(a_, names_a[i]).compare(name(b_, names_b[j]));
       if (order == 0) {
         compare_pair(names_a[i], names_b[j]);
       } else if (order < 0) {
@@ -109,11 +112,14 @@ class Comparison {
   }
 
  private:
-  static const std::string& name(const VerifiedInput& input, std::uint32_t index) { return input.model.tensors[index].name; }
+  static const std::string& name(const VerifiedInput& input, std::uint32_t index) {
+    return input.model.tensors[index].name;
+  }
 
   static std::vector<std::uint32_t> sorted(const VerifiedInput& input) {
     std::vector<std::uint32_t> order = input.selected;
-    std::sort(order.begin(), order.end(), [&](std::uint32_t x, std::uint32_t y) { return name(input, x) < name(input, y); });
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t x, std::uint32_t y) { return name(input, x) < name(input, y); });
     return order;
   }
 
@@ -143,12 +149,14 @@ class Comparison {
       if (found == by_name(lacks).end()) continue;
       const Tensor& kept = lacks.model.tensors[found->second];
       const auto& digest = lacks.digests[found->second];
-      if (kept.dtype != tensor.dtype || kept.shape != tensor.shape || !digest || digest != has.digests[index]) continue;
+      if (kept.dtype != tensor.dtype || kept.shape != tensor.shape || !digest || digest != has.digests[index])
+        continue;
       result_.dropped.push_back({tensor.name, kept.name, is_in_a});
       return;
     }
     const std::string what = fmt::format("{} {}", dtype_word(tensor.dtype), shape_text(tensor));
-    add(is_in_a ? DifferenceKind::only_in_a : DifferenceKind::only_in_b, tensor.name, is_in_a ? what : "", is_in_a ? "" : what);
+    add(is_in_a ? DifferenceKind::only_in_a : DifferenceKind::only_in_b, tensor.name, is_in_a ? what : "",
+        is_in_a ? "" : what);
   }
 
   using Groups = std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>;
@@ -190,9 +198,10 @@ class Comparison {
 void add_difference_finding(CompareResult& result) {
   if (result.differences.empty()) return;
   const Difference& first = result.differences.front();
-  std::string text = fmt::format("{} of {} names differ from {}; the first is {} ({})", result.differences.size(),
-                                 result.differences.size() + result.equal + result.dropped.size(),
-                                 quoted(result.b.model.files[0].path, 128), quoted(first.name, 96), difference_word(first.kind));
+  std::string text = fmt::format(
+      "{} of {} names differ from {}; the first is {} ({})", result.differences.size(),
+      result.differences.size() + result.equal + result.dropped.size(),
+      in_quotes(result.b.model.files[0].path, 128), in_quotes(first.name, 96), difference_word(first.kind));
   Error error = make_error(ErrorCode::differ, std::move(text));
   error.in_file(result.a.model.files[0].path).in_tensor(first.name).numbers(first.a, first.b);
   result.findings.push_back(defect(std::move(error)));
@@ -201,7 +210,8 @@ void add_difference_finding(CompareResult& result) {
 }  // namespace
 
 std::string_view difference_word(DifferenceKind kind) {
-  constexpr std::array<std::string_view, kDifferenceKinds.size()> kWords = {"only in A", "only in B", "dtype", "shape", "data"};
+  constexpr std::array<std::string_view, kDifferenceKinds.size()> kWords = {"only in A", "only in B", "dtype",
+                                                                            "shape", "data"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 

@@ -105,7 +105,7 @@ std::optional<Defect> word_defect(const Token& token) {
     return Defect{token.begin, "an integer that does not fit 64 bits"};
   }
   if (numeric && is_number(text)) return std::nullopt;
-  return Defect{token.begin, quoted(text, 24) + (numeric ? " is no number" : " is no value")};
+  return Defect{token.begin, in_quotes(text, 24) + (numeric ? " is no number" : " is no value")};
 }
 
 // Which tokens may come next.

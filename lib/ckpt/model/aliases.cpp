@@ -14,7 +14,9 @@ UsedRange range_of(const Tensor& tensor) {
   return {tensor.storage, tensor.view.offset, tensor.view.offset + view_extent(tensor.view)};
 }
 
-bool has_bytes(const Tensor& tensor) { return tensor.storage != kNoIndex && tensor.kind != TensorKind::unreadable && tensor.bytes > 0; }
+bool has_bytes(const Tensor& tensor) {
+  return tensor.storage != kNoIndex && tensor.kind != TensorKind::unreadable && tensor.bytes > 0;
+}
 
 /// Indices of the tensors whose storage has another tensor, by storage, place and length.
 std::vector<std::uint32_t> sharing_tensors(const Model& model) {
@@ -35,8 +37,9 @@ std::vector<std::uint32_t> sharing_tensors(const Model& model) {
 }
 
 bool same_view(const Tensor& a, const Tensor& b) {
-  return a.storage == b.storage && a.dtype == b.dtype && a.view.offset == b.view.offset && a.view.dims == b.view.dims &&
-         a.view.stride == b.view.stride && a.is_conjugate == b.is_conjugate && a.is_negative == b.is_negative;
+  return a.storage == b.storage && a.dtype == b.dtype && a.view.offset == b.view.offset &&
+         a.view.dims == b.view.dims && a.view.stride == b.view.stride && a.is_conjugate == b.is_conjugate &&
+         a.is_negative == b.is_negative;
 }
 
 /// Among tensors that cover one range, those with the same view are aliases of the first name.
@@ -44,7 +47,8 @@ void mark_aliases(Model& model, std::span<std::uint32_t> group) {
   std::sort(group.begin(), group.end(), [&](std::uint32_t a, std::uint32_t b) {
     const Tensor& x = model.tensors[a];
     const Tensor& y = model.tensors[b];
-    return std::tie(x.dtype, x.view.dims, x.view.stride, x.name, a) < std::tie(y.dtype, y.view.dims, y.view.stride, y.name, b);
+    return std::tie(x.dtype, x.view.dims, x.view.stride, x.name, a) <
+           std::tie(y.dtype, y.view.dims, y.view.stride, y.name, b);
   });
   std::uint32_t kept = group[0];
   for (std::size_t i = 1; i < group.size(); ++i) {

@@ -10,7 +10,8 @@ std::string_view format_word(Format format) {
 }
 
 std::string_view tensor_kind_word(TensorKind kind) {
-  constexpr std::array<std::string_view, 7> kWords = {"plain", "meta", "quantized", "sparse", "nested", "wrapped", "unreadable"};
+  constexpr std::array<std::string_view, 7> kWords = {"plain",  "meta",    "quantized", "sparse",
+                                                      "nested", "wrapped", "unreadable"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 

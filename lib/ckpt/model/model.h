@@ -63,7 +63,7 @@ struct Record {
   std::uint64_t bytes = 0;
   std::uint32_t crc = 0;
   bool has_checksum = false;
-  bool is_stored = true;     ///< false: deflated, it has no place of its own in the file
+  bool is_stored = true;  ///< false: deflated, it has no place of its own in the file
 };
 
 /// Bytes that tensors view: a torch storage, or one tensor's range in a Safetensors file.
@@ -82,22 +82,24 @@ enum class TensorKind : std::uint8_t { plain, meta, quantized, sparse, nested, w
 [[nodiscard]] CKPT_API std::string_view tensor_kind_word(TensorKind kind);
 
 struct Tensor {
-  std::string name;   ///< relative to the root, raw bytes; not always Unicode
+  std::string name;  ///< relative to the root, raw bytes; not always Unicode
   Dtype dtype = Dtype::unknown;
   TensorKind kind = TensorKind::plain;
-  Dims shape;         ///< logical, outermost first; empty = one element
-  View view;          ///< in its storage
+  Dims shape;                        ///< logical, outermost first; empty = one element
+  View view;                         ///< in its storage
   std::uint32_t storage = kNoIndex;  ///< index into Model::storages
   std::uint64_t elements = 0;
-  std::uint64_t bytes = 0;           ///< written out row-major
+  std::uint64_t bytes = 0;  ///< written out row-major
   bool is_contiguous = true;
   bool is_expanded = false;
   bool is_conjugate = false;  ///< lazily conjugated: the bytes are not the values
   bool is_negative = false;   ///< lazily negated
   bool is_nameless = false;   ///< a key on its path is None, a bool or a float
-  std::uint32_t alias_of = kNoIndex;  ///< the first name, in code-point order, that covers the same range with the
-                                      ///< same dtype, shape and strides
-  std::vector<std::uint32_t> overlaps;  ///< tensors whose bytes overlap and that are no aliases (at most 8 listed)
+  std::uint32_t alias_of =
+      kNoIndex;  ///< the first name, in code-point order, that covers the same range with the
+                 ///< same dtype, shape and strides
+  std::vector<std::uint32_t>
+      overlaps;      ///< tensors whose bytes overlap and that are no aliases (at most 8 listed)
   std::string note;  ///< class of what is not plain, or why it cannot be read
 
   /// Its bytes are its values and lie in the file as they are: what digests and convert need.
@@ -147,13 +149,13 @@ struct Model {
   std::vector<Root> roots;  ///< candidates, in the order of the file
   std::string root = "/";   ///< what names are relative to
   bool is_root_given = false;
-  bool is_root_ambiguous = false;  ///< `root` is "/" because nothing decided
+  bool is_root_ambiguous = false;     ///< `root` is "/" because nothing decided
   std::uint64_t outside_tensors = 0;  ///< outside the root, not in `tensors`
   std::uint64_t outside_bytes = 0;
   bool has_metadata = false;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< of Safetensors
-  std::uint64_t unused_bytes = 0;  ///< in storages, that no tensor uses
-  std::uint64_t lookups = 0;       ///< of records in a directory
+  std::uint64_t unused_bytes = 0;                             ///< in storages, that no tensor uses
+  std::uint64_t lookups = 0;                                  ///< of records in a directory
   Phases phases;
 };
 

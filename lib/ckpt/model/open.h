@@ -12,7 +12,7 @@ namespace ckpt {
 
 struct OpenOptions {
   Limits limits;
-  std::optional<std::string> root;  ///< dotted path or "/"; none: decided by the rules of roots.h
+  std::optional<std::string> root;          ///< dotted path or "/"; none: decided by the rules of roots.h
   bool ignores_root_without_roots = false;  ///< a format that has no roots takes any `root` for "/"
 };
 

@@ -15,7 +15,8 @@ using pickle::Values;
 constexpr std::size_t kShownTextBytes = 80;
 
 std::string short_text(std::string_view text) {
-  return text.size() <= kShownTextBytes ? std::string(text) : std::string(text.substr(0, kShownTextBytes)) + "...";
+  return text.size() <= kShownTextBytes ? std::string(text)
+                                        : std::string(text.substr(0, kShownTextBytes)) + "...";
 }
 
 std::string global_text(const Values& values, Ref ref) {
@@ -36,8 +37,12 @@ void describe(const Values& values, Ref ref, Other& other) {
     case Kind::real: other.kind = "float", other.value = fmt::format("{}", values.real(ref)); return;
     case Kind::text:
     case Kind::string8: other.kind = "str", other.value = short_text(values.text(ref)); return;
-    case Kind::set: other.kind = "set", other.value = fmt::format("{} items", values.items(ref).size()); return;
-    case Kind::frozen_set: other.kind = "frozenset", other.value = fmt::format("{} items", values.items(ref).size()); return;
+    case Kind::set:
+      other.kind = "set", other.value = fmt::format("{} items", values.items(ref).size());
+      return;
+    case Kind::frozen_set:
+      other.kind = "frozenset", other.value = fmt::format("{} items", values.items(ref).size());
+      return;
     case Kind::global: other.kind = "class or function", other.value = global_text(values, ref); return;
     case Kind::call: other.kind = torch::callee_text(values, ref); break;
     default: other.kind = "object"; break;

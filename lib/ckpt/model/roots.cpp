@@ -16,7 +16,9 @@ bool contains(const std::array<std::string_view, N>& keys, std::string_view key)
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-std::string_view top_key(const torch::Leaf& leaf) { return std::string_view(leaf.path).substr(0, leaf.top_bytes); }
+std::string_view top_key(const torch::Leaf& leaf) {
+  return std::string_view(leaf.path).substr(0, leaf.top_bytes);
+}
 
 /// Tensors that lie neither under `wrapper` nor under a side key.
 bool has_stray_tensor(const torch::Walk& walk, std::string_view wrapper) {
@@ -47,7 +49,8 @@ RootChoice choose_root(const torch::Walk& walk, const std::optional<std::string>
 
 std::optional<std::string> name_in_root(const torch::Leaf& leaf, const RootChoice& root, bool is_asked) {
   if (root.key == "/") return std::string(leaf.path);
-  const bool is_inside = is_asked ? leaf.root_bytes == root.key.size() && leaf.root_bytes > 0 : top_key(leaf) == root.key;
+  const bool is_inside =
+      is_asked ? leaf.root_bytes == root.key.size() && leaf.root_bytes > 0 : top_key(leaf) == root.key;
   if (!is_inside) return std::nullopt;
   return leaf.path.size() > root.key.size() ? leaf.path.substr(root.key.size() + 1) : std::string();
 }

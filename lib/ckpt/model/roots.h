@@ -28,6 +28,7 @@ struct RootChoice {
 [[nodiscard]] RootChoice choose_root(const torch::Walk& walk, const std::optional<std::string>& asked);
 
 /// Name of a leaf relative to the root, or nothing if it lies outside.
-[[nodiscard]] std::optional<std::string> name_in_root(const torch::Leaf& leaf, const RootChoice& root, bool is_asked);
+[[nodiscard]] std::optional<std::string> name_in_root(const torch::Leaf& leaf, const RootChoice& root,
+                                                      bool is_asked);
 
 }  // namespace ckpt

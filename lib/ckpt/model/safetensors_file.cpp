@@ -51,13 +51,15 @@ Status build_safetensors(Model& model, const OpenOptions& options) {
   InputFile& file = model.files[0];
   file.format = Format::safetensors;
   if (options.root && *options.root != "/" && !options.ignores_root_without_roots) {
-    return fail(ErrorCode::no_match, "a Safetensors file has no root " + quoted(*options.root) + ", only \"/\"");
+    return fail(ErrorCode::no_match,
+                "a Safetensors file has no root " + in_quotes(*options.root) + ", only \"/\"");
   }
   PhaseClock clock(*file.source);
   CKPT_LET(auto header, safetensors::read_header(*file.source, options.limits));
   clock.lap(model.phases.container);
   file.facts.push_back({"header", grouped(header.header_bytes) + " bytes"});
-  file.facts.push_back({"data", grouped(file.source->size() - std::min(file.source->size(), header.data_offset)) + " bytes"});
+  file.facts.push_back(
+      {"data", grouped(file.source->size() - std::min(file.source->size(), header.data_offset)) + " bytes"});
   model.is_root_given = options.root.has_value();
   model.has_metadata = header.has_metadata;
   model.metadata = std::move(header.metadata);

@@ -1,8 +1,8 @@
 #include "ckpt/model/shard_index.h"
 
-#include <fmt/format.h>
-
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/hash.h"
 #include "ckpt/base/text.h"
@@ -36,10 +36,11 @@ Result<std::vector<std::string>> names_of(const json::Value& map) {
   for (std::size_t i = 0; i < map.size(); ++i) {
     const json::Value value = key.next();
     if (value.kind() != json::Kind::string) {
-      return fail(ErrorCode::corrupt, "weight_map gives no file name for tensor " + quoted(key.string()));
+      return fail(ErrorCode::corrupt, "weight_map gives no file name for tensor " + in_quotes(key.string()));
     }
     if (!is_plain_name(value.string())) {
-      return fail(ErrorCode::path_escape, "shard name " + quoted(value.string()) + " is not the plain name of a file beside the index");
+      return fail(ErrorCode::path_escape, "shard name " + in_quotes(value.string()) +
+                                              " is not the plain name of a file beside the index");
     }
     if (seen.emplace(value.string()).second) names.emplace_back(value.string());
     if (i + 1 < map.size()) key = value.next();
@@ -56,12 +57,14 @@ bool is_index_name(const std::string& path) {
 Result<std::vector<std::string>> read_shard_names(const std::string& path, const Limits& limits) {
   CKPT_LET(const auto source, FileSource::open(path));
   if (source->size() > limits.header_bytes) {
-    return fail(ErrorCode::limit, fmt::format("index has {} bytes, the limit is {} (header bytes)", source->size(), limits.header_bytes));
+    return fail(ErrorCode::limit, fmt::format("index has {} bytes, the limit is {} (header bytes)",
+                                              source->size(), limits.header_bytes));
   }
   CKPT_LET(const auto bytes, source->read_vector(0, source->size()));
   CKPT_LET(const json::Document document, json::Document::parse(as_text(bytes)));
   if (!document.duplicate_keys().empty()) {
-    return fail(ErrorCode::ambiguous, "index names " + quoted(document.duplicate_keys()[0].key) + " twice");
+    return fail(ErrorCode::ambiguous,
+                "index names " + in_quotes(document.duplicate_keys()[0].key) + " twice");
   }
   const json::Value root = document.root();
   const auto map = root.kind() == json::Kind::object ? root.find("weight_map") : std::nullopt;

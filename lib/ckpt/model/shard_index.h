@@ -16,6 +16,7 @@ namespace ckpt {
 /// Errors: corrupt - no JSON, no `weight_map` object of texts, a tensor named twice; path_escape - a shard name that is no
 ///         plain sibling name (a folder, "..", a back-slash, a drive, a control character); limit - a longer file than
 ///         Limits::header_bytes.
-[[nodiscard]] Result<std::vector<std::string>> read_shard_names(const std::string& path, const Limits& limits);
+[[nodiscard]] Result<std::vector<std::string>> read_shard_names(const std::string& path,
+                                                                const Limits& limits);
 
 }  // namespace ckpt

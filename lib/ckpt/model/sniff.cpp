@@ -1,11 +1,11 @@
 #include "ckpt/model/sniff.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "ckpt/io/byte_reader.h"
@@ -53,7 +53,8 @@ constexpr std::array kUnsupported = {
     Magic{0, "PYTORCH1"sv, "a container of the torch 1.0 preview"},
     Magic{4, "PTMF"sv, "a mobile TorchScript module in flatbuffer form"},
     Magic{257, "ustar"sv, "a tar archive, the checkpoint form of torch 0.1"},
-    Magic{2, "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e"sv, "a legacy torch.save stream (torch before 1.6)"},
+    Magic{2, "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e"sv,
+          "a legacy torch.save stream (torch before 1.6)"},
     Magic{0, "L119547037146038801333356L\n."sv, "a legacy torch.save stream (torch before 1.6)"},
     Magic{0, "PK\x07\x08"sv, "part of a split ZIP archive"},
 };
@@ -64,7 +65,8 @@ bool has(std::string_view text, const Magic& magic) {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
   return out;
 }
 
@@ -89,7 +91,8 @@ Error lfs_pointer(std::string_view text) {
 std::string_view text_kind(std::string_view text) {
   const std::string start = lower(trim_front(text).substr(0, 64));
   const auto starts = [&start](std::string_view with) { return start.rfind(with, 0) == 0; };
-  if (starts("<!doctype html") || starts("<html") || starts("<head") || starts("<body")) return "a web page (HTML)";
+  if (starts("<!doctype html") || starts("<html") || starts("<head") || starts("<body"))
+    return "a web page (HTML)";
   if (starts("<?xml") || starts("<error")) return "an XML document, often an error of an object store";
   if (starts("<!") || starts("<")) return "a marked-up text, often a web page";
   if (starts("{") || starts("[")) return "JSON text";
@@ -117,9 +120,11 @@ Error foreign(std::string_view text) {
     if (has(text, magic)) return unknown(fmt::format("this is {}, not a checkpoint", magic.what));
   }
   for (const Magic& magic : kUnsupported) {
-    if (has(text, magic)) return make_error(ErrorCode::unsupported, fmt::format("this is {}, which is not read", magic.what));
+    if (has(text, magic))
+      return make_error(ErrorCode::unsupported, fmt::format("this is {}, which is not read", magic.what));
   }
-  if (is_bare_pickle(text)) return make_error(ErrorCode::unsupported, "this is a bare pickle, which is not read");
+  if (is_bare_pickle(text))
+    return make_error(ErrorCode::unsupported, "this is a bare pickle, which is not read");
   if (const std::string_view kind = text_kind(text); !kind.empty()) {
     return unknown(fmt::format("this is {}, not a checkpoint", kind));
   }
@@ -135,7 +140,8 @@ Result<Container> sniff(std::span<const std::byte> first, std::uint64_t file_byt
   if (file_bytes < 8) {
     return fail(unknown(fmt::format("only {} bytes, too short for any known format", file_bytes)));
   }
-  if (safetensors::looks_like_header(first, file_bytes) || is_cut_safetensors(text)) return Container::safetensors;
+  if (safetensors::looks_like_header(first, file_bytes) || is_cut_safetensors(text))
+    return Container::safetensors;
   return fail(foreign(text));
 }
 

@@ -35,19 +35,21 @@ std::uint32_t StorageTable::resolve(const torch::StorageId& id, const std::strin
   return index;
 }
 
-void StorageTable::check_same_class(std::uint32_t index, const torch::StorageId& id, const std::string& tensor) {
+void StorageTable::check_same_class(std::uint32_t index, const torch::StorageId& id,
+                                    const std::string& tensor) {
   const Storage& storage = model_.storages[index];
   const bool same_size = storage.bytes == id.bytes || is_missing(index);
   if ((storage.dtype == id.dtype && same_size) || !conflicting_.insert(index).second) return;
-  const std::string key = quoted(storage.key, 64);
+  const std::string key = in_quotes(storage.key, 64);
   if (storage.dtype != id.dtype) {
     add_finding(Severity::error, ErrorCode::corrupt,
-                fmt::format("storage {} is used as {} and as {}", key, class_text(storage.dtype), class_text(id.dtype)), {},
-                tensor, class_text(storage.dtype), class_text(id.dtype));
+                fmt::format("storage {} is used as {} and as {}", key, class_text(storage.dtype),
+                            class_text(id.dtype)),
+                {}, tensor, class_text(storage.dtype), class_text(id.dtype));
   } else {
     add_finding(Severity::error, ErrorCode::corrupt,
-                fmt::format("storage {} is said to have {} bytes and {} bytes", key, storage.bytes, id.bytes), {}, tensor,
-                std::to_string(storage.bytes), std::to_string(id.bytes));
+                fmt::format("storage {} is said to have {} bytes and {} bytes", key, storage.bytes, id.bytes),
+                {}, tensor, std::to_string(storage.bytes), std::to_string(id.bytes));
   }
 }
 
@@ -57,9 +59,10 @@ void StorageTable::attach_record(Storage& storage, const torch::StorageId& id, c
   if (entry == nullptr) {
     storage.bytes = 0;
     if (id.bytes == 0 || id.is_meta) return;
-    add_finding(Severity::error, ErrorCode::corrupt,
-                fmt::format("tensor {}: storage {} is not in the archive", quoted(tensor), quoted(name, 96)), {}, tensor, name,
-                "");
+    add_finding(
+        Severity::error, ErrorCode::corrupt,
+        fmt::format("tensor {}: storage {} is not in the archive", in_quotes(tensor), in_quotes(name, 96)),
+        {}, tensor, name, "");
     return;
   }
   Record record;
@@ -75,16 +78,19 @@ void StorageTable::attach_record(Storage& storage, const torch::StorageId& id, c
   model_.records.push_back(std::move(record));
 }
 
-void StorageTable::check_size(Storage& storage, const torch::StorageId& id, const Record& record, const std::string& tensor) {
+void StorageTable::check_size(Storage& storage, const torch::StorageId& id, const Record& record,
+                              const std::string& tensor) {
   if (record.bytes == id.bytes) return;
   const bool is_short = record.bytes < id.bytes;
-  std::string text = fmt::format("tensor {}: its storage needs {} bytes, record has {}", quoted(tensor), id.bytes, record.bytes);
+  std::string text = fmt::format("tensor {}: its storage needs {} bytes, record has {}", in_quotes(tensor),
+                                 id.bytes, record.bytes);
   if (is_short && record.bytes * 2 == id.bytes) text += "; exactly half, may be 16-bit data";
   storage.bytes = std::min(record.bytes, id.bytes);
   // Less than one element more comes from writers that round down (torch accepts it); more is a hiding place.
   const bool is_harmless = !is_short && record.bytes - id.bytes < item_bytes(id);
-  add_finding(is_harmless ? Severity::note : Severity::error, is_short ? ErrorCode::short_file : ErrorCode::corrupt, std::move(text),
-              record.name, tensor, std::to_string(id.bytes), std::to_string(record.bytes));
+  add_finding(is_harmless ? Severity::note : Severity::error,
+              is_short ? ErrorCode::short_file : ErrorCode::corrupt, std::move(text), record.name, tensor,
+              std::to_string(id.bytes), std::to_string(record.bytes));
 }
 
 void StorageTable::add_finding(Severity severity, ErrorCode code, std::string text, const std::string& record,

@@ -30,9 +30,10 @@ class StorageTable {
  private:
   void check_same_class(std::uint32_t index, const torch::StorageId& id, const std::string& tensor);
   void attach_record(Storage& storage, const torch::StorageId& id, const std::string& tensor);
-  void check_size(Storage& storage, const torch::StorageId& id, const Record& record, const std::string& tensor);
-  void add_finding(Severity severity, ErrorCode code, std::string text, const std::string& record, const std::string& tensor,
-                   std::string expected, std::string found);
+  void check_size(Storage& storage, const torch::StorageId& id, const Record& record,
+                  const std::string& tensor);
+  void add_finding(Severity severity, ErrorCode code, std::string text, const std::string& record,
+                   const std::string& tensor, std::string expected, std::string found);
 
   Model& model_;
   const zip::Archive& archive_;

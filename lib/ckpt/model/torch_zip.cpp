@@ -1,7 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/checked.h"
 #include "ckpt/base/text.h"
@@ -39,7 +39,8 @@ static_assert(static_cast<int>(ImportLevel::dangerous) == static_cast<int>(pickl
 
 class Builder {
  public:
-  Builder(Model& model, const OpenOptions& options) : model_(model), options_(options), clock_(*model.files[0].source) {}
+  Builder(Model& model, const OpenOptions& options)
+      : model_(model), options_(options), clock_(*model.files[0].source) {}
 
   Status run() {
     InputFile& file = model_.files[0];
@@ -59,7 +60,8 @@ class Builder {
  private:
   void take_checkpoint() {
     InputFile& file = model_.files[0];
-    file.format = checkpoint_.kind == torch::ArchiveKind::torchscript ? Format::torchscript : Format::torch_zip;
+    file.format =
+        checkpoint_.kind == torch::ArchiveKind::torchscript ? Format::torchscript : Format::torch_zip;
     file.is_big_endian = checkpoint_.is_big_endian;
     file.facts.push_back({"root folder", escaped(checkpoint_.root_folder, kMaxShownBytes)});
     file.facts.push_back({"records", grouped(archive_->directory().entries().size())});
@@ -67,13 +69,15 @@ class Builder {
     file.facts.push_back({"pickle protocol", std::to_string(checkpoint_.protocol)});
     std::move(checkpoint_.findings.begin(), checkpoint_.findings.end(), std::back_inserter(model_.findings));
     for (const pickle::Import& import : checkpoint_.imports) {
-      model_.imports.push_back({0, import.module, import.name, level_of(import.verdict.level), std::string(import.verdict.reason),
-                                checkpoint_.pickle_record, import.offset, import.count});
+      model_.imports.push_back({0, import.module, import.name, level_of(import.verdict.level),
+                                std::string(import.verdict.reason), checkpoint_.pickle_record, import.offset,
+                                import.count});
     }
   }
 
   Status build() {
-    CKPT_LET(torch::Walk walk, torch::walk(checkpoint_.values, checkpoint_.top, options_.root, options_.limits));
+    CKPT_LET(torch::Walk walk,
+             torch::walk(checkpoint_.values, checkpoint_.top, options_.root, options_.limits));
     if (!walk.is_root_found) return fail(no_such_root(walk));
     const RootChoice choice = choose_root(walk, options_.root);
     model_.root = choice.key;
@@ -91,15 +95,17 @@ class Builder {
   [[nodiscard]] Error no_such_root(const torch::Walk& walk) const {
     std::string names;
     for (const torch::TopMapping& top : walk.top) {
-      if (top.tensors > 0) names += (names.empty() ? "" : ", ") + quoted(top.key, 48);
+      if (top.tensors > 0) names += (names.empty() ? "" : ", ") + in_quotes(top.key, 48);
     }
-    return make_error(ErrorCode::no_match, fmt::format("no root {} in the file; what holds tensors: {}", quoted(*options_.root, 64),
-                                                       names.empty() ? "only \"/\"" : names));
+    return make_error(ErrorCode::no_match,
+                      fmt::format("no root {} in the file; what holds tensors: {}",
+                                  in_quotes(*options_.root, 64), names.empty() ? "only \"/\"" : names));
   }
 
   void add_tensors(const torch::Walk& walk, const RootChoice& choice, StorageTable& storages) {
     std::vector<Root> tops;
-    for (const torch::TopMapping& mapping : walk.top) tops.push_back({mapping.key, 0, 0, is_wrapper_key(mapping.key)});
+    for (const torch::TopMapping& mapping : walk.top)
+      tops.push_back({mapping.key, 0, 0, is_wrapper_key(mapping.key)});
     Root whole{"/", 0, 0, false};
     model_.tensors.reserve(walk.tensors.size());
     for (const torch::Leaf& leaf : walk.tensors) {
@@ -139,7 +145,8 @@ class Builder {
 
   Tensor make_tensor(const torch::Leaf& leaf, std::string name, StorageTable& storages) {
     Tensor tensor;
-    tensor.name = leaf.path.empty() && leaf.top_bytes == 0 && leaf.ref == checkpoint_.top ? "tensor" : std::move(name);
+    tensor.name =
+        leaf.path.empty() && leaf.top_bytes == 0 && leaf.ref == checkpoint_.top ? "tensor" : std::move(name);
     tensor.is_nameless = leaf.is_nameless;
     const Status status = checkpoint_.values.kind(leaf.ref) == pickle::Kind::persistent
                               ? fill_from_storage(tensor, leaf.ref, storages)
@@ -178,7 +185,8 @@ class Builder {
     if (rebuilt.dtype) tensor.dtype = *rebuilt.dtype;
     tensor.shape = rebuilt.dims;
     if (rebuilt.dims.size() > options_.limits.rank) {
-      return fail(ErrorCode::limit, fmt::format("has {} dimensions, the limit is {} (rank)", rebuilt.dims.size(), options_.limits.rank));
+      return fail(ErrorCode::limit, fmt::format("has {} dimensions, the limit is {} (rank)",
+                                                rebuilt.dims.size(), options_.limits.rank));
     }
     const auto elements = element_count(rebuilt.dims);
     if (!elements) return fail(ErrorCode::corrupt, "the product of its dimensions does not fit 64 bits");
@@ -192,9 +200,11 @@ class Builder {
     tensor.view.dims = std::move(rebuilt.dims);
     tensor.view.stride = std::move(rebuilt.stride);
     // torch takes an empty stride with a size as row-major.
-    if (tensor.view.stride.empty() && element_count(tensor.view.dims)) tensor.view.stride = row_major_strides(tensor.view.dims);
+    if (tensor.view.stride.empty() && element_count(tensor.view.dims))
+      tensor.view.stride = row_major_strides(tensor.view.dims);
     const auto offset = checked_multiply(rebuilt.offset, tensor.view.unit_bytes);
-    if (!offset) return fail(ErrorCode::corrupt, fmt::format("storage offset {} does not fit 64 bits", rebuilt.offset));
+    if (!offset)
+      return fail(ErrorCode::corrupt, fmt::format("storage offset {} does not fit 64 bits", rebuilt.offset));
     tensor.view.offset = *offset;
     CKPT_TRY(fill_logical(tensor));
     if (tensor.kind == TensorKind::meta) return {};
@@ -219,7 +229,8 @@ class Builder {
     const auto elements = element_count(tensor.shape);
     const auto units = element_count(tensor.view.dims);
     const auto bytes = units ? checked_multiply(*units, tensor.view.unit_bytes) : std::nullopt;
-    if (!elements || !bytes) return fail(ErrorCode::corrupt, "the product of its dimensions does not fit 64 bits");
+    if (!elements || !bytes)
+      return fail(ErrorCode::corrupt, "the product of its dimensions does not fit 64 bits");
     tensor.elements = *elements;
     tensor.bytes = *bytes;
     tensor.is_contiguous = tensor.view.stride.size() != tensor.view.dims.size() || is_row_major(tensor.view);
@@ -240,7 +251,8 @@ class Builder {
     }
     auto& facts = model_.files[0].facts;
     if (!model_.records.empty()) facts.push_back({"data alignment", grouped(alignment) + " bytes"});
-    facts.push_back({"checksums", without == 0 ? std::string("recorded") : fmt::format("not recorded for {} storages", without)});
+    facts.push_back({"checksums", without == 0 ? std::string("recorded")
+                                               : fmt::format("not recorded for {} storages", without)});
     if (deflated > 0) facts.push_back({"deflated storages", grouped(deflated)});
   }
 

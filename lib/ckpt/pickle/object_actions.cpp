@@ -35,7 +35,7 @@ bool Machine::State::global(std::string_view module, std::string_view name) {
 
 bool Machine::State::check_name(std::string_view what, std::string_view text) {
   if (is_pickle_utf8(text)) return true;
-  return bad(fmt::format("{} {} is not UTF-8", what, quoted(text)));
+  return bad(fmt::format("{} {} is not UTF-8", what, in_quotes(text)));
 }
 
 bool Machine::State::stack_global() {

@@ -49,7 +49,7 @@ bool Machine::State::push_long_line(std::string_view line) {
 }
 
 bool Machine::State::push_integer_text(const std::optional<IntegerText>& number, std::string_view line) {
-  if (!number) return bad(fmt::format("{} is no integer", quoted(line)));
+  if (!number) return bad(fmt::format("{} is no integer", in_quotes(line)));
   push(number->value ? values_.add_integer(*number->value)
                      : values_.add_text(Kind::big_integer, number->digits));
   return true;
@@ -57,7 +57,7 @@ bool Machine::State::push_integer_text(const std::optional<IntegerText>& number,
 
 bool Machine::State::push_float_line(std::string_view line) {
   const std::optional<double> number = parse_float(line);
-  if (!number) return bad(fmt::format("{} is no number", quoted(line)));
+  if (!number) return bad(fmt::format("{} is no number", in_quotes(line)));
   push(values_.add_real(*number));
   return true;
 }
@@ -87,7 +87,7 @@ bool Machine::State::push_decoded(Kind kind, Result<DecodedText> decoded) {
 }
 
 bool Machine::State::push_utf8(std::string_view text) {
-  if (!is_pickle_utf8(text)) return bad(fmt::format("text {} is not UTF-8", quoted(text)));
+  if (!is_pickle_utf8(text)) return bad(fmt::format("text {} is not UTF-8", in_quotes(text)));
   push(values_.add_text(Kind::text, text));
   return true;
 }

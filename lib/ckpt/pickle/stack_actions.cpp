@@ -67,7 +67,7 @@ bool Machine::State::put(std::uint32_t index) {
 
 bool Machine::State::put_line(std::string_view line) {
   const std::optional<std::uint32_t> index = parse_memo_index(line);
-  if (!index) return bad(fmt::format("memo slot {} is not a number of 32 bits", quoted(line)));
+  if (!index) return bad(fmt::format("memo slot {} is not a number of 32 bits", in_quotes(line)));
   return put(*index);
 }
 
@@ -80,7 +80,7 @@ bool Machine::State::get(std::uint32_t index) {
 
 bool Machine::State::get_line(std::string_view line) {
   const std::optional<std::uint32_t> index = parse_memo_index(line);
-  if (!index) return bad(fmt::format("memo slot {} is not a number of 32 bits", quoted(line)));
+  if (!index) return bad(fmt::format("memo slot {} is not a number of 32 bits", in_quotes(line)));
   return get(*index);
 }
 

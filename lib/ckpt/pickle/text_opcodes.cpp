@@ -225,7 +225,7 @@ Result<DecodedText> decode_string(std::string_view line) {
     out.append(rest.substr(0, plain));
     rest.remove_prefix(plain);
     if (take_prefix(rest, '\\') && !take_escape(rest, out)) {
-      return fail(ErrorCode::corrupt, "broken escape in " + quoted(line));
+      return fail(ErrorCode::corrupt, "broken escape in " + in_quotes(line));
     }
   }
   return DecodedText{{}, std::move(out)};
@@ -245,7 +245,7 @@ Result<DecodedText> decode_unicode(std::string_view line) {
       rest.remove_prefix(1);
       std::uint32_t code_point = 0;
       if (!take_hex(rest, kind == 'u' ? 4 : 8, code_point) || code_point > 0x10FFFF) {
-        return fail(ErrorCode::corrupt, "broken escape in " + quoted(line));
+        return fail(ErrorCode::corrupt, "broken escape in " + in_quotes(line));
       }
       append_utf8(out, code_point);
     } else {

@@ -144,13 +144,13 @@ class HeaderParser {
 
   void take_metadata_member(Value key, Value value) {
     if (value.kind() != Kind::string) {
-      error(ErrorCode::corrupt, fmt::format("__metadata__ {} is {}, must be text", quoted(key.string()),
+      error(ErrorCode::corrupt, fmt::format("__metadata__ {} is {}, must be text", in_quotes(key.string()),
                                             kind_words(value.kind())));
     } else if (!key.is_superseded()) {
       header_.metadata.emplace_back(key.string(), value.string());
     }
     if (key.is_superseded()) {
-      note(ErrorCode::ambiguous, fmt::format("__metadata__ {} appears twice", quoted(key.string())));
+      note(ErrorCode::ambiguous, fmt::format("__metadata__ {} appears twice", in_quotes(key.string())));
     }
   }
 

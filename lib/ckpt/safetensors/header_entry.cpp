@@ -76,7 +76,7 @@ class EntryParser {
     if (name_.size() > limits_.name_bytes) {
       is_name_good_ = false;
       error(make_error(ErrorCode::limit, fmt::format("name {} has {} bytes, the limit name_bytes is {}",
-                                                     quoted(name_, 64), name_.size(), limits_.name_bytes))
+                                                     in_quotes(name_, 64), name_.size(), limits_.name_bytes))
                 .numbers(std::to_string(limits_.name_bytes), std::to_string(name_.size())));
     } else if (name_.find('\0') != std::string_view::npos) {
       note("name holds a NUL byte, which cuts it short in C programs");
@@ -98,7 +98,7 @@ class EntryParser {
       fields_[i].is_good = take_field(i, value);
       return;
     }
-    note(fmt::format("field {} is not part of the format", quoted(key)));
+    note(fmt::format("field {} is not part of the format", in_quotes(key)));
   }
 
   bool take_field(std::size_t field, Value value) {
@@ -120,7 +120,7 @@ class EntryParser {
     if (dtype) parsed_.tensor.dtype = *dtype;
     if (!dtype) {
       error(make_error(ErrorCode::unsupported, fmt::format("dtype {} is not known; known are {}",
-                                                           quoted(value.string(), 64), known_dtypes())));
+                                                           in_quotes(value.string(), 64), known_dtypes())));
     }
     return dtype.has_value();
   }

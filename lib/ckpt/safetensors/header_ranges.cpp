@@ -64,7 +64,7 @@ Error overlap(const DataRange& range, const DataRange& other, const DataSection&
   const bool is_empty = range.begin == range.end;
   return error_at(ErrorCode::corrupt, data, range.begin,
                   fmt::format("{} tensor {} at {}", is_empty ? "is empty and lies inside" : "overlaps",
-                              quoted(other.name), range.begin))
+                              in_quotes(other.name), range.begin))
       .in_tensor(range.name);
 }
 

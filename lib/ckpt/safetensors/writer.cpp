@@ -21,7 +21,7 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 Status check_text(std::string_view text, std::string_view what) {
   if (is_utf8(text)) return {};
-  return fail(ErrorCode::would_lose, fmt::format("{} {} is not UTF-8", what, quoted(text)));
+  return fail(ErrorCode::would_lose, fmt::format("{} {} is not UTF-8", what, in_quotes(text)));
 }
 
 Status check_tensor(const OutputTensor& tensor) {
@@ -43,7 +43,7 @@ Status check_distinct(std::vector<std::string_view> names, std::string_view what
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return {};
-  return fail(ErrorCode::name_collision, fmt::format("two {} are called {}", what, quoted(*twice)));
+  return fail(ErrorCode::name_collision, fmt::format("two {} are called {}", what, in_quotes(*twice)));
 }
 
 std::vector<std::uint32_t> file_order(const std::vector<OutputTensor>& tensors) {

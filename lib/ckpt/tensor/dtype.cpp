@@ -63,9 +63,9 @@ struct Alias {
 };
 
 constexpr std::array kTorchAliases = {
-    Alias{"float", D::f32},  Alias{"double", D::f64}, Alias{"half", D::f16},   Alias{"long", D::i64},
-    Alias{"int", D::i32},    Alias{"short", D::i16},  Alias{"cfloat", D::c64}, Alias{"cdouble", D::c128},
-    Alias{"chalf", D::c32},
+    Alias{"float", D::f32},  Alias{"double", D::f64},   Alias{"half", D::f16},
+    Alias{"long", D::i64},   Alias{"int", D::i32},      Alias{"short", D::i16},
+    Alias{"cfloat", D::c64}, Alias{"cdouble", D::c128}, Alias{"chalf", D::c32},
 };
 
 // TorchScript names the class after the C++ scalar type where Python has no class.
@@ -87,7 +87,7 @@ constexpr std::array kScriptStorages = {
     Alias{"Bits4x2Storage", D::bits4x2},
 };
 
-std::optional<Dtype> find(std::string_view name, std::string_view DtypeFacts::* column) {
+std::optional<Dtype> find(std::string_view name, std::string_view DtypeFacts::*column) {
   if (name.empty()) return std::nullopt;
   const auto* row = std::find_if(kFacts.begin(), kFacts.end(), [&](const DtypeFacts& facts) {
     const std::string_view own = facts.*column;

@@ -63,7 +63,7 @@ struct DtypeFacts {
   std::string_view storage;      ///< torch's storage class, empty if Python has none for it
   std::uint8_t bits;             ///< of one logical element, as Safetensors counts them
   std::uint8_t torch_bytes;      ///< of one element as torch counts them (F4: one byte holds two values)
-  std::uint8_t swap_bytes;       ///< unit that byte order applies to: a complex number is two halves; 1 = never
+  std::uint8_t swap_bytes;  ///< unit that byte order applies to: a complex number is two halves; 1 = never
 };
 
 /// Facts of `dtype`; always found.

@@ -24,7 +24,8 @@ void copy_units(const std::byte* from, std::uint64_t step, std::uint64_t count, 
   for (std::uint64_t i = 0; i < count; ++i) std::memcpy(to + i * Size, from + i * step, Size);
 }
 
-void copy_line(const std::byte* from, std::uint64_t step, std::uint64_t count, std::uint32_t unit, std::byte* to) {
+void copy_line(const std::byte* from, std::uint64_t step, std::uint64_t count, std::uint32_t unit,
+               std::byte* to) {
   if (step == unit) {
     std::memcpy(to, from, count * unit);
     return;
@@ -41,15 +42,16 @@ void copy_line(const std::byte* from, std::uint64_t step, std::uint64_t count, s
 constexpr std::uint64_t kTile = 32;
 
 /// Two innermost dims at once in small squares, so that neither side walks through memory line by line.
-void copy_plane(const std::byte* from, std::uint64_t outer_step, std::uint64_t outer, std::uint64_t inner_step,
-                std::uint64_t inner, std::uint32_t unit, std::byte* to) {
+void copy_plane(const std::byte* from, std::uint64_t outer_step, std::uint64_t outer,
+                std::uint64_t inner_step, std::uint64_t inner, std::uint32_t unit, std::byte* to) {
   const std::uint64_t tile = inner_step > outer_step ? kTile : inner;
   const std::uint64_t band = inner_step > outer_step ? kTile : outer;
   for (std::uint64_t i = 0; i < outer; i += band) {
     for (std::uint64_t j = 0; j < inner; j += tile) {
       const std::uint64_t width = std::min(tile, inner - j);
       for (std::uint64_t r = i; r < std::min(i + band, outer); ++r) {
-        copy_line(from + r * outer_step + j * inner_step, inner_step, width, unit, to + (r * inner + j) * unit);
+        copy_line(from + r * outer_step + j * inner_step, inner_step, width, unit,
+                  to + (r * inner + j) * unit);
       }
     }
   }
@@ -94,7 +96,8 @@ GatherBlock GatherPlan::block(std::uint64_t index) const {
   const std::uint64_t start = part * split_count_;
   const std::uint64_t count = std::min(split_count_, view_.dims[split_] - start);
   std::uint64_t outer = index / blocks_per_dim_;
-  block.output_offset = outer * view_.dims[split_] * inner_bytes(view_, split_) + start * inner_bytes(view_, split_);
+  block.output_offset =
+      outer * view_.dims[split_] * inner_bytes(view_, split_) + start * inner_bytes(view_, split_);
   block.output_bytes = count * inner_bytes(view_, split_);
   block.first_byte = view_.offset + start * view_.stride[split_] * view_.unit_bytes;
   for (std::size_t k = split_; k > 0; --k) {
@@ -112,7 +115,8 @@ void GatherPlan::merge_rows(GatherBlock& block) const {
   std::vector<std::size_t> by_stride(rank);
   std::iota(by_stride.begin(), by_stride.end(), 0U);
   const auto step = [&](std::size_t k) { return view_.stride[split_ + k] * view_.unit_bytes; };
-  std::stable_sort(by_stride.begin(), by_stride.end(), [&](std::size_t a, std::size_t b) { return step(a) < step(b); });
+  std::stable_sort(by_stride.begin(), by_stride.end(),
+                   [&](std::size_t a, std::size_t b) { return step(a) < step(b); });
 
   block.buffer_stride.assign(rank, 0);
   block.row_bytes = view_.unit_bytes;
@@ -155,7 +159,8 @@ void gather_block(const GatherBlock& block, std::uint32_t unit_bytes, std::span<
   do {
     const std::byte* from = buffer.data();
     for (std::size_t k = 0; k < outer_rank; ++k) from += index[k] * step[k];
-    copy_plane(from, step[outer_rank], dims[outer_rank], step[outer_rank + 1], dims[outer_rank + 1], unit_bytes, to);
+    copy_plane(from, step[outer_rank], dims[outer_rank], step[outer_rank + 1], dims[outer_rank + 1],
+               unit_bytes, to);
     to += plane_bytes;
   } while (advance(index, dims, outer_rank));
 }

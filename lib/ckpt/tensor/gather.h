@@ -46,8 +46,8 @@ class GatherPlan {
  private:
   void merge_rows(GatherBlock& block) const;
   View view_;
-  std::size_t split_ = 0;            // dims before it have one index a block
-  std::uint64_t split_count_ = 1;    // indices of dim `split_` in one block
+  std::size_t split_ = 0;             // dims before it have one index a block
+  std::uint64_t split_count_ = 1;     // indices of dim `split_` in one block
   std::uint64_t blocks_per_dim_ = 1;  // blocks that dim `split_` is cut into
   std::uint64_t block_count_ = 1;
 };

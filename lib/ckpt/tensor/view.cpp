@@ -1,8 +1,8 @@
 #include "ckpt/tensor/view.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/checked.h"
 
@@ -14,14 +14,16 @@ constexpr std::uint64_t kLargestDim = INT64_MAX;  // no tensor library holds mor
 
 Status check_dims(const View& view, std::uint32_t max_rank) {
   if (view.dims.size() > max_rank) {
-    return fail(ErrorCode::limit, fmt::format("has {} dimensions, the limit is {} (rank)", view.dims.size(), max_rank));
+    return fail(ErrorCode::limit,
+                fmt::format("has {} dimensions, the limit is {} (rank)", view.dims.size(), max_rank));
   }
   if (view.stride.size() != view.dims.size()) {
     return fail(ErrorCode::corrupt,
                 fmt::format("has {} dimensions but {} strides", view.dims.size(), view.stride.size()));
   }
   for (const std::uint64_t dim : view.dims) {
-    if (dim > kLargestDim) return fail(ErrorCode::corrupt, fmt::format("dimension {} does not fit 63 bits", dim));
+    if (dim > kLargestDim)
+      return fail(ErrorCode::corrupt, fmt::format("dimension {} does not fit 63 bits", dim));
   }
   return {};
 }
@@ -105,11 +107,11 @@ Status check_view(const View& view, std::uint64_t storage_bytes, std::uint32_t m
   const auto units = last ? checked_add(*last, 1) : std::nullopt;
   const auto bytes = units ? checked_multiply(*units, view.unit_bytes) : std::nullopt;
   if (!bytes || !range_fits(view.offset, *bytes, storage_bytes)) {
-    const std::string end = bytes && checked_add(view.offset, *bytes)
-                                ? std::to_string(view.offset + *bytes)
-                                : std::string("a number above 64 bits");
-    auto error = make_error(ErrorCode::corrupt, fmt::format("needs its storage up to byte {}, storage has {} bytes", end,
-                                                            storage_bytes));
+    const std::string end = bytes && checked_add(view.offset, *bytes) ? std::to_string(view.offset + *bytes)
+                                                                      : std::string("a number above 64 bits");
+    auto error =
+        make_error(ErrorCode::corrupt,
+                   fmt::format("needs its storage up to byte {}, storage has {} bytes", end, storage_bytes));
     error.numbers(end, std::to_string(storage_bytes));
     return fail(std::move(error));
   }

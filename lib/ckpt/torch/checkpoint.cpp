@@ -49,7 +49,8 @@ class Reader {
     if (!bytes) {
       Error error = std::move(bytes).error();
       if (error.code == ErrorCode::limit) {
-        error = make_error(ErrorCode::corrupt, fmt::format("record has {} bytes, at most {} make sense", entry->bytes, kSmallRecordBytes));
+        error = make_error(ErrorCode::corrupt, fmt::format("record has {} bytes, at most {} make sense",
+                                                           entry->bytes, kSmallRecordBytes));
       }
       add_finding(std::move(error), *entry);
       return std::nullopt;
@@ -75,23 +76,27 @@ class Reader {
     if (find(name) == nullptr) name = "version";
     const zip::Entry* entry = find(name);
     if (entry == nullptr) {
-      out_.findings.push_back(note(make_error(ErrorCode::corrupt, "record version is missing; torch refuses such an archive")));
+      out_.findings.push_back(
+          note(make_error(ErrorCode::corrupt, "record version is missing; torch refuses such an archive")));
       return {};
     }
     const auto text = read_text(name);
     if (!text) return {};
     const std::string_view digits = trimmed(*text);
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
-      add_finding(make_error(ErrorCode::corrupt, "archive version is " + quoted(digits, 32) + ", not a number"), *entry);
+      add_finding(
+          make_error(ErrorCode::corrupt, "archive version is " + in_quotes(digits, 32) + ", not a number"),
+          *entry);
       return {};
     }
     add_fact("archive version", digits);
     const std::uint64_t version = digits.size() > 9 ? UINT64_MAX : std::stoull(std::string(digits));
     if (version == 0) add_finding(make_error(ErrorCode::corrupt, "archive version is 0"), *entry);
     if (version <= kNewestVersion) return {};
-    return fail(make_error(ErrorCode::unsupported, fmt::format("archive version is {}, the newest known is {}",
-                                                               escaped(digits, 32), kNewestVersion))
-                    .in_record(entry->name));
+    return fail(
+        make_error(ErrorCode::unsupported, fmt::format("archive version is {}, the newest known is {}",
+                                                       escaped(digits, 32), kNewestVersion))
+            .in_record(entry->name));
   }
 
   void read_byte_order() {
@@ -103,7 +108,8 @@ class Reader {
     out_.is_big_endian = *text == "big";
     add_fact("byte order", *text);
     if (*text == "big" || *text == "little") return;
-    add_finding(make_error(ErrorCode::corrupt, "byte order is " + quoted(*text, 32) + ", not \"little\" or \"big\""),
+    add_finding(make_error(ErrorCode::corrupt,
+                           "byte order is " + in_quotes(*text, 32) + ", not \"little\" or \"big\""),
                 *find("byteorder"));
   }
 

@@ -27,9 +27,9 @@ struct Checkpoint {
 
   std::vector<std::byte> pickle_bytes;  ///< `values` borrows them
   pickle::Values values;
-  pickle::Ref top = pickle::kNoRef;     ///< kNoRef if the pickle could not be read to its end
+  pickle::Ref top = pickle::kNoRef;  ///< kNoRef if the pickle could not be read to its end
   std::vector<pickle::Import> imports;
-  std::vector<Finding> findings;        ///< damage is here, with its record, not in an error
+  std::vector<Finding> findings;  ///< damage is here, with its record, not in an error
 
   /// Name of the record that holds the storage `key`.
   [[nodiscard]] std::string storage_record(std::string_view key) const;

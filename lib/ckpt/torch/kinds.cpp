@@ -14,8 +14,10 @@ using pickle::Values;
 namespace {
 
 constexpr std::array<std::string_view, 17> kKindTexts = {
-    "none", "a bool",  "an int", "an int above 64 bits", "a float", "a str",        "a str", "bytes", "a bytearray",
-    "a tuple", "a list", "a dict", "a set",              "a frozenset", "a global", "a call", "a storage",
+    "none",   "a bool",    "an int", "an int above 64 bits", "a float",
+    "a str",  "a str",     "bytes",  "a bytearray",          "a tuple",
+    "a list", "a dict",    "a set",  "a frozenset",          "a global",
+    "a call", "a storage",
 };
 
 bool is_known_mapping(std::string_view name) {

@@ -23,7 +23,8 @@ namespace ckpt::torch {
 [[nodiscard]] std::string callee_text(const pickle::Values& values, pickle::Ref ref);
 
 /// Items of a tuple, list, `torch.Size` or other call of one sequence; none if it is no sequence.
-[[nodiscard]] std::optional<std::span<const pickle::Ref>> sequence(const pickle::Values& values, pickle::Ref ref);
+[[nodiscard]] std::optional<std::span<const pickle::Ref>> sequence(const pickle::Values& values,
+                                                                   pickle::Ref ref);
 
 /// The value of a text key among key-value pairs; kNoRef if it is not there. The last one counts, as in Python.
 [[nodiscard]] pickle::Ref find_key(const pickle::Values& values, std::span<const pickle::Ref> pairs,

@@ -1,8 +1,8 @@
 #include "ckpt/torch/layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 
@@ -22,7 +22,8 @@ std::vector<std::string> pickle_folders(const zip::Directory& directory) {
   for (const zip::Entry& entry : directory.entries()) {
     if (entry.name != kPickle && !ends_with(entry.name, "/data.pkl")) continue;
     std::string folder(entry.name.substr(0, entry.name.size() - kPickle.size()));
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(std::move(folder));
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(std::move(folder));
     if (folders.size() > 50) break;
   }
   return folders;
@@ -33,7 +34,8 @@ bool is_resource_fork(std::string_view folder) { return folder.rfind("__MACOSX/"
 /// TorchScript code inside a package and resource forks are no roots of a checkpoint.
 void drop_side_folders(std::vector<std::string>& folders) {
   const auto is_side = [](const std::string& folder) {
-    return is_resource_fork(folder) || folder.find("/.data/") != std::string::npos || folder.rfind(".data/", 0) == 0;
+    return is_resource_fork(folder) || folder.find("/.data/") != std::string::npos ||
+           folder.rfind(".data/", 0) == 0;
   };
   folders.erase(std::remove_if(folders.begin(), folders.end(), is_side), folders.end());
 }
@@ -50,23 +52,28 @@ Error not_read(std::string_view what) {
 Error name_the_kind(const zip::Directory& directory) {
   for (const zip::Entry& entry : directory.entries()) {
     const std::string_view name = entry.name;
-    if (ends_with(name, "model.json")) return not_read("a TorchScript archive of the 2018-2019 layout (model.json)");
+    if (ends_with(name, "model.json"))
+      return not_read("a TorchScript archive of the 2018-2019 layout (model.json)");
     if (ends_with(name, "archive_format") || name == "serialized_exported_program.json") {
       return not_read("an exported program (torch.export)");
     }
     if (ends_with(name, ".data/extern_modules")) return not_read("a torch.package archive");
-    if (ends_with(name, ".npy")) return make_error(ErrorCode::unknown_format, "this is a NumPy .npz archive, not a checkpoint");
+    if (ends_with(name, ".npy"))
+      return make_error(ErrorCode::unknown_format, "this is a NumPy .npz archive, not a checkpoint");
   }
   for (const zip::Entry& entry : directory.entries()) {
     for (const std::string_view end : {".pt", ".pth", ".ckpt", ".bin", ".safetensors"}) {
       if (!ends_with(entry.name, end)) continue;
-      Error error = make_error(ErrorCode::unsupported, "this ZIP holds a checkpoint, " + quoted(entry.name));
+      Error error =
+          make_error(ErrorCode::unsupported, "this ZIP holds a checkpoint, " + in_quotes(entry.name));
       return error.with_advice("extract it first");
     }
   }
   if (directory.entries().empty()) return make_error(ErrorCode::corrupt, "archive holds no records");
-  return make_error(ErrorCode::unknown_format, fmt::format("this is a ZIP archive of {} records without data.pkl, not a "
-                                                           "checkpoint", directory.entries().size()));
+  return make_error(ErrorCode::unknown_format,
+                    fmt::format("this is a ZIP archive of {} records without data.pkl, not a "
+                                "checkpoint",
+                                directory.entries().size()));
 }
 
 /// torch's rule: the first directory entry's name up to its first slash.
@@ -77,8 +84,9 @@ std::string folder_of_first_entry(const zip::Directory& directory) {
 }
 
 Error two_roots(const std::vector<std::string>& folders) {
-  Error error = make_error(ErrorCode::ambiguous, fmt::format("{} folders hold data.pkl, among them {} and {}", folders.size(),
-                                                             quoted(folders[0], 64), quoted(folders[1], 64)));
+  Error error = make_error(ErrorCode::ambiguous,
+                           fmt::format("{} folders hold data.pkl, among them {} and {}", folders.size(),
+                                       in_quotes(folders[0], 64), in_quotes(folders[1], 64)));
   return error.numbers("1", std::to_string(folders.size()));
 }
 
@@ -92,13 +100,16 @@ Result<Layout> find_layout(const zip::Directory& directory) {
   Layout layout;
   layout.root_folder = folders[0];
   if (layout.root_folder.empty()) {
-    layout.findings.push_back(defect(make_error(ErrorCode::corrupt, "record data.pkl is not inside a root folder")));
+    layout.findings.push_back(
+        defect(make_error(ErrorCode::corrupt, "record data.pkl is not inside a root folder")));
   } else if (layout.root_folder.find('/') + 1 != layout.root_folder.size()) {
     layout.findings.push_back(
-        defect(make_error(ErrorCode::corrupt, "root folder " + quoted(layout.root_folder, 64) + " is more than one folder deep")));
+        defect(make_error(ErrorCode::corrupt, "root folder " + in_quotes(layout.root_folder, 64) +
+                                                  " is more than one folder deep")));
   } else if (folder_of_first_entry(directory) != layout.root_folder) {
-    layout.findings.push_back(note(make_error(
-        ErrorCode::ambiguous, "the first record lies outside the root folder " + quoted(layout.root_folder, 64) + "; torch refuses that")));
+    layout.findings.push_back(note(
+        make_error(ErrorCode::ambiguous, "the first record lies outside the root folder " +
+                                             in_quotes(layout.root_folder, 64) + "; torch refuses that")));
   }
   if (has(directory, layout.root_folder, "constants.pkl")) layout.kind = ArchiveKind::torchscript;
   return layout;

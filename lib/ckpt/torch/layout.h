@@ -13,7 +13,7 @@ namespace ckpt::torch {
 /// Where a checkpoint's records lie in an archive.
 struct Layout {
   ArchiveKind kind = ArchiveKind::torch_save;
-  std::string root_folder;            ///< with its slash; may be empty
+  std::string root_folder;  ///< with its slash; may be empty
   std::vector<Finding> findings;
 };
 

@@ -30,7 +30,8 @@ std::vector<std::string_view> names_of_set(const Values& values, Ref ref) {
   return names;
 }
 
-void add_pairs(const Values& values, Ref mapping, const std::vector<std::string_view>& left_out, std::vector<Child>& out) {
+void add_pairs(const Values& values, Ref mapping, const std::vector<std::string_view>& left_out,
+               std::vector<Child>& out) {
   if (mapping == kNoRef || !is_mapping(values, mapping)) return;
   const auto pairs = mapping_pairs(values, mapping);
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {

@@ -1,9 +1,9 @@
 #include "ckpt/torch/rebuild.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "ckpt/torch/kinds.h"
@@ -67,9 +67,11 @@ const Function* find_function(const Values& values, Ref callee) {
 }
 
 Error wrong_count(const Function& function, std::size_t found) {
-  const std::string takes = function.least == function.most ? std::to_string(function.least)
-                                                            : fmt::format("{} or {}", function.least, function.most);
-  Error error = make_error(ErrorCode::corrupt, fmt::format("{} takes {} values, got {}", function.name, takes, found));
+  const std::string takes = function.least == function.most
+                                ? std::to_string(function.least)
+                                : fmt::format("{} or {}", function.least, function.most);
+  Error error =
+      make_error(ErrorCode::corrupt, fmt::format("{} takes {} values, got {}", function.name, takes, found));
   return error.numbers(takes, std::to_string(found));
 }
 
@@ -85,7 +87,8 @@ Result<std::uint64_t> read_count(const Values& values, Ref ref, std::string_view
 
 Result<Dims> read_dims(const Values& values, Ref ref, std::string_view what) {
   const auto items = sequence(values, ref);
-  if (!items) return fail(ErrorCode::corrupt, fmt::format("{} is {}, not a tuple", what, kind_text(values, ref)));
+  if (!items)
+    return fail(ErrorCode::corrupt, fmt::format("{} is {}, not a tuple", what, kind_text(values, ref)));
   Dims dims;
   dims.reserve(items->size());
   for (const Ref item : *items) {
@@ -100,7 +103,8 @@ Result<Dtype> read_dtype(const Values& values, Ref ref) {
     return fail(ErrorCode::corrupt, "dtype is " + kind_text(values, ref) + ", not a torch dtype");
   }
   const auto dtype = dtype_of_torch(values.name(ref));
-  if (!dtype) return fail(ErrorCode::unsupported, "dtype torch." + escaped(values.name(ref), 64) + " is not known");
+  if (!dtype)
+    return fail(ErrorCode::unsupported, "dtype torch." + escaped(values.name(ref), 64) + " is not known");
   return *dtype;
 }
 
@@ -165,7 +169,8 @@ std::optional<Arguments> arguments_of(const Values& values, Ref ref) {
 std::optional<Dtype> dtype_of_part(const Values& values, Ref ref) {
   if (values.kind(ref) != Kind::call) return std::nullopt;
   const auto arguments = arguments_of(values, values.arguments(ref));
-  if (!arguments || arguments->empty() || values.kind((*arguments)[0]) != Kind::persistent) return std::nullopt;
+  if (!arguments || arguments->empty() || values.kind((*arguments)[0]) != Kind::persistent)
+    return std::nullopt;
   const auto id = parse_storage_id(values, (*arguments)[0]);
   return id ? id->dtype : std::nullopt;
 }
@@ -215,7 +220,8 @@ Result<Rebuilt> read_rebuild_call(const Values& values, Ref ref) {
     }
     const auto arguments = arguments_of(values, arguments_ref);
     if (!arguments) {
-      return fail(ErrorCode::corrupt, fmt::format("{} is called with {}", function->name, kind_text(values, arguments_ref)));
+      return fail(ErrorCode::corrupt,
+                  fmt::format("{} is called with {}", function->name, kind_text(values, arguments_ref)));
     }
     if (arguments->size() < function->least || arguments->size() > function->most) {
       return fail(wrong_count(*function, arguments->size()));
@@ -223,7 +229,8 @@ Result<Rebuilt> read_rebuild_call(const Values& values, Ref ref) {
     if (function->form == Form::inner) {
       const Ref inner = (*arguments)[0];
       if (values.kind(inner) != Kind::call) {
-        return fail(ErrorCode::corrupt, fmt::format("{} is given {}, not a tensor", function->name, kind_text(values, inner)));
+        return fail(ErrorCode::corrupt,
+                    fmt::format("{} is given {}, not a tensor", function->name, kind_text(values, inner)));
       }
       callee = values.callee(inner);
       arguments_ref = values.arguments(inner);

@@ -23,7 +23,7 @@ struct Rebuilt {
   std::uint64_t offset = 0;              ///< in torch's elements
   bool is_conjugate = false;
   bool is_negative = false;
-  std::string type;                      ///< of what is not plain: the function or class that makes it
+  std::string type;  ///< of what is not plain: the function or class that makes it
 };
 
 /// True if `ref` is a call of one of torch's rebuild functions (by name, in the modules torch used over time).

@@ -25,7 +25,7 @@ Status read_class(const Values& values, Ref ref, StorageId& id) {
   // Match the name, not the module: torch, torch.cuda and torch.storage all have them.
   if (name == "UntypedStorage" || name == "_UntypedStorage") return {};
   id.dtype = dtype_of_storage(name);
-  if (!id.dtype) return fail(ErrorCode::unsupported, "storage class " + quoted(name) + " is not known");
+  if (!id.dtype) return fail(ErrorCode::unsupported, "storage class " + in_quotes(name) + " is not known");
   return {};
 }
 
@@ -51,7 +51,8 @@ Status read_size(const Values& values, Ref ref, StorageId& id) {
   id.elements = static_cast<std::uint64_t>(elements);
   const std::uint64_t item = id.dtype ? dtype_facts(*id.dtype).torch_bytes : 1;
   const auto bytes = checked_multiply(id.elements, item);
-  if (!bytes) return fail(ErrorCode::corrupt, fmt::format("storage of {} elements does not fit 64 bits", elements));
+  if (!bytes)
+    return fail(ErrorCode::corrupt, fmt::format("storage of {} elements does not fit 64 bits", elements));
   id.bytes = *bytes;
   return {};
 }
@@ -76,32 +77,40 @@ bool take_until(std::string_view& text, std::string_view end, std::string_view& 
 Result<StorageId> parse_text_id(std::string_view text) {
   std::string_view class_name, location, digits;
   StorageId id;
-  const bool fits = take(text, "('storage', <class '") && take_until(text, "'>, '", class_name) && take_until(text, "', '", id.key_text) &&
-                    take_until(text, "', ", location) && take_until(text, ")", digits) && text.empty();
-  if (!fits || digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string_view::npos) {
-    return fail(ErrorCode::unsupported, "persistent id is a text, which only protocol 0 of torch.save writes, in another form");
+  const bool fits = take(text, "('storage', <class '") && take_until(text, "'>, '", class_name) &&
+                    take_until(text, "', '", id.key_text) && take_until(text, "', ", location) &&
+                    take_until(text, ")", digits) && text.empty();
+  if (!fits || digits.empty() || digits.size() > 18 ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    return fail(ErrorCode::unsupported,
+                "persistent id is a text, which only protocol 0 of torch.save writes, in another form");
   }
   if (id.key_text.empty()) return fail(ErrorCode::corrupt, std::string(kEmptyKey));
   const std::string_view name = class_name.substr(class_name.rfind('.') + 1);
   if (name != "UntypedStorage") id.dtype = dtype_of_storage(name);
-  if (name != "UntypedStorage" && !id.dtype) return fail(ErrorCode::unsupported, "storage class " + quoted(name) + " is not known");
+  if (name != "UntypedStorage" && !id.dtype)
+    return fail(ErrorCode::unsupported, "storage class " + in_quotes(name) + " is not known");
   id.elements = std::stoull(std::string(digits));
   id.is_meta = location == "meta";
   const auto bytes = checked_multiply(id.elements, id.dtype ? dtype_facts(*id.dtype).torch_bytes : 1);
-  if (!bytes) return fail(ErrorCode::corrupt, fmt::format("storage of {} elements does not fit 64 bits", id.elements));
+  if (!bytes)
+    return fail(ErrorCode::corrupt, fmt::format("storage of {} elements does not fit 64 bits", id.elements));
   id.bytes = *bytes;
   return id;
 }
 
 }  // namespace
 
-std::string StorageId::key() const { return key_text.empty() ? std::to_string(key_number) : std::string(key_text); }
+std::string StorageId::key() const {
+  return key_text.empty() ? std::to_string(key_number) : std::string(key_text);
+}
 
 Result<StorageId> parse_storage_id(const Values& values, Ref persistent) {
   const Ref id_ref = values.persistent_id(persistent);
   if (values.kind(id_ref) == Kind::text) return parse_text_id(values.text(id_ref));
   if (values.kind(id_ref) != Kind::tuple) {
-    return fail(ErrorCode::corrupt, "persistent id is " + kind_text(values, id_ref) + ", not a storage tuple");
+    return fail(ErrorCode::corrupt,
+                "persistent id is " + kind_text(values, id_ref) + ", not a storage tuple");
   }
   const auto items = values.items(id_ref);
   if (items.empty() || !is_text(values, items[0]) || values.text(items[0]) != "storage") {

@@ -13,12 +13,12 @@ namespace ckpt::torch {
 /// What a persistent id says of a storage: `('storage', class, key, location, numel)`, with a sixth item (view
 /// metadata) in legacy streams.
 struct StorageId {
-  std::string_view key_text;    ///< empty if the key is an integer
+  std::string_view key_text;  ///< empty if the key is an integer
   std::int64_t key_number = 0;
-  std::optional<Dtype> dtype;   ///< of the storage class; none for UntypedStorage, whose numel is in bytes
+  std::optional<Dtype> dtype;  ///< of the storage class; none for UntypedStorage, whose numel is in bytes
   std::uint64_t elements = 0;
   std::uint64_t bytes = 0;
-  bool is_meta = false;         ///< located on `meta`: has no data
+  bool is_meta = false;  ///< located on `meta`: has no data
 
   [[nodiscard]] std::string key() const;
 };

@@ -1,8 +1,8 @@
 #include "ckpt/torch/walk.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "ckpt/base/text.h"
 #include "ckpt/torch/kinds.h"
@@ -25,7 +25,7 @@ struct Frame {
   Ref ref = kNoRef;
   std::size_t first_child = 0;  // into Walker::children_
   std::size_t next_child = 0;
-  std::size_t path_bytes = 0;   // of the container's own path
+  std::size_t path_bytes = 0;  // of the container's own path
   std::size_t tensors_before = 0;
   bool was_nameless = false;
 };
@@ -51,8 +51,8 @@ class Walker {
       return fail(ErrorCode::limit, fmt::format("the object graph has more than {} paths", visits_ - 1));
     }
     if (path_.size() > limits_.name_bytes) {
-      return fail(ErrorCode::limit, fmt::format("a name has more than {} bytes (name length): {}", limits_.name_bytes,
-                                                quoted(path_, 64)));
+      return fail(ErrorCode::limit, fmt::format("a name has more than {} bytes (name length): {}",
+                                                limits_.name_bytes, in_quotes(path_, 64)));
     }
     if (is_rebuild_call(values_, ref) || values_.kind(ref) == Kind::persistent) {
       out_.tensors.push_back(leaf(ref));
@@ -72,7 +72,8 @@ class Walker {
       return {};
     }
     if (stack_.size() >= limits_.nesting) {
-      return fail(ErrorCode::limit, fmt::format("values are nested more than {} deep (nesting)", limits_.nesting));
+      return fail(ErrorCode::limit,
+                  fmt::format("values are nested more than {} deep (nesting)", limits_.nesting));
     }
     marks_[ref] = Mark::on_path;
     stack_.push_back({ref, first, first, path_.size(), out_.tensors.size(), is_nameless_});
@@ -195,7 +196,9 @@ class Walker {
       case Kind::none: path_ += "None"; break;
       case Kind::boolean: path_ += values_.boolean(key) ? "True" : "False"; break;
       case Kind::real: path_ += fmt::format("{}", values_.real(key)); break;
-      case Kind::global: path_ += std::string(values_.module(key)) + "." + std::string(values_.name(key)); break;
+      case Kind::global:
+        path_ += std::string(values_.module(key)) + "." + std::string(values_.name(key));
+        break;
       default: path_ += "<" + kind_text(values_, key) + ">"; break;
     }
     is_nameless_ = true;
@@ -223,7 +226,8 @@ class Walker {
 
 }  // namespace
 
-Result<Walk> walk(const Values& values, Ref top, const std::optional<std::string>& root, const Limits& limits) {
+Result<Walk> walk(const Values& values, Ref top, const std::optional<std::string>& root,
+                  const Limits& limits) {
   return Walker(values, root, limits).run(top);
 }
 

@@ -20,12 +20,12 @@ inline constexpr std::uint32_t kNoTop = UINT32_MAX;
 
 /// A tensor, a bare storage or any other value under its path.
 struct Leaf {
-  std::string path;             ///< keys and indices joined by "."
+  std::string path;  ///< keys and indices joined by "."
   pickle::Ref ref = pickle::kNoRef;
-  std::uint32_t top_bytes = 0;  ///< length of the first key in `path`
-  std::uint32_t top = kNoTop;   ///< index into Walk::top of the mapping it lies in
-  std::uint32_t root_bytes = 0; ///< length of the asked root in `path`, 0 if it lies outside it
-  bool is_nameless = false;     ///< a key on the path is None, a bool, a float or another value without a name
+  std::uint32_t top_bytes = 0;   ///< length of the first key in `path`
+  std::uint32_t top = kNoTop;    ///< index into Walk::top of the mapping it lies in
+  std::uint32_t root_bytes = 0;  ///< length of the asked root in `path`, 0 if it lies outside it
+  bool is_nameless = false;  ///< a key on the path is None, a bool, a float or another value without a name
 };
 
 /// A key of the top-level mapping whose value is a mapping.
@@ -44,7 +44,7 @@ struct Walk {
 
 /// `root`: joined path of a container; none or "/" for the top.
 /// Errors: limit - nesting, the length of a name, or more visits than the graph's size explains.
-[[nodiscard]] Result<Walk> walk(const pickle::Values& values, pickle::Ref top, const std::optional<std::string>& root,
-                                const Limits& limits);
+[[nodiscard]] Result<Walk> walk(const pickle::Values& values, pickle::Ref top,
+                                const std::optional<std::string>& root, const Limits& limits);
 
 }  // namespace ckpt::torch

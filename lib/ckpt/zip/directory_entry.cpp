@@ -61,7 +61,7 @@ void check_name(const Entry& entry, FindingList& findings) {
   if (!is_ascii && !is_utf8(name)) {
     findings.add(Kind::name_not_unicode, [&] {
       return record_error(ErrorCode::corrupt, name, entry.directory_offset,
-                          "record name is not Unicode: " + quoted(name));
+                          "record name is not Unicode: " + in_quotes(name));
     });
   }
 }

@@ -166,7 +166,7 @@ std::string difference(const zip_stat_t& stat, const Entry& entry) {
     return fmt::format("{} {} for us, {} for libzip", what, ours, theirs);
   };
   if (raw_name(stat) != entry.name) {
-    return fmt::format("named {} for us, {} for libzip", quoted(entry.name), quoted(raw_name(stat)));
+    return fmt::format("named {} for us, {} for libzip", in_quotes(entry.name), in_quotes(raw_name(stat)));
   }
   if ((stat.valid & ZIP_STAT_COMP_METHOD) != 0 && stat.comp_method != entry.method) {
     return differs("method", entry.method, stat.comp_method);

@@ -111,7 +111,7 @@ Error describe_difference(Kind kind, const Entry& entry, const LocalHeader& loca
           entry.method, local.method);
     case Kind::name_differs:
       return error(ErrorCode::ambiguous, fmt::format("named {} in the directory, {} in the local header",
-                                                     quoted(entry.name), quoted(local.name)));
+                                                     in_quotes(entry.name), in_quotes(local.name)));
     case Kind::sizes_differ: return sizes_error(entry, local);
     case Kind::checksum_differs:
       return error(ErrorCode::corrupt,

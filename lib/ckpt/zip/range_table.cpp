@@ -51,9 +51,10 @@ void RangeTable::report_gap(std::uint64_t start, std::uint64_t end, std::uint64_
 void RangeTable::report_overlap(const Range& first, const Range& second, FindingList& findings) const {
   findings.add(Kind::overlap, [&] {
     const bool records = first.owner < entries_.size() && second.owner < entries_.size();
-    const std::string owners = records ? fmt::format("records {} and {}", quoted(entries_[first.owner].name),
-                                                     quoted(entries_[second.owner].name))
-                                       : owner_text(first.owner) + " and " + owner_text(second.owner);
+    const std::string owners = records
+                                   ? fmt::format("records {} and {}", in_quotes(entries_[first.owner].name),
+                                                 in_quotes(entries_[second.owner].name))
+                                   : owner_text(first.owner) + " and " + owner_text(second.owner);
     const std::uint64_t last = std::min(first.end, second.end) - 1;
     Error error =
         make_error(ErrorCode::corrupt, fmt::format("{} share bytes {}..{}", owners, second.start, last));
@@ -69,7 +70,7 @@ std::string RangeTable::owner_text(std::uint32_t owner) const {
     case kZip64End: return "the ZIP64 end record";
     case kLocator: return "the ZIP64 locator";
     case kEndRecord: return "the end record";
-    default: return "record " + quoted(entries_[owner].name);
+    default: return "record " + in_quotes(entries_[owner].name);
   }
 }
 

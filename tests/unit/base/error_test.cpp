@@ -57,10 +57,11 @@ TEST_CASE("error: the innermost place stays", "[base]") {
 
 TEST_CASE("error: a line is bounded, keeps its word and cuts no character", "[base]") {
   for (std::size_t extra = 0; extra < 6; ++extra) {
-    Error error = make_error(ErrorCode::ambiguous_root, std::string(kMaxErrorLineBytes - extra, 'm') + "\xc3\xa9\xf0\x9f\x98\x80 end");
+    Error error = make_error(ErrorCode::ambiguous_root,
+                             std::string(kMaxErrorLineBytes - extra, 'm') + "\xc3\xa9\xf0\x9f\x98\x80 end");
     const std::string line = error_line(error);
     CHECK(line.size() <= kMaxErrorLineBytes);
-    CHECK(line.substr(line.size() - 19) == "... [ambiguous-root]");
+    CHECK(line.substr(line.size() - 20) == "... [ambiguous-root]");
     CHECK(is_utf8(line));
   }
   Error wide = make_error(ErrorCode::corrupt, std::string());

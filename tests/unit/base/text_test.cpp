@@ -27,20 +27,21 @@ TEST_CASE("text: shown text is cut between characters", "[base]") {
   CHECK(escaped("abc", 3) == "abc");
   CHECK(escaped("ab\xc3\xa9", 3) == "ab...");
   CHECK(escaped("ab\n", 3) == "ab...");
-  CHECK(quoted(std::string(1000, 'x')).size() == kMaxShownBytes + 5);
+  CHECK(in_quotes(std::string(1000, 'x')).size() == kMaxShownBytes + 5);
 }
 
 TEST_CASE("text: quotes inside quotes are escaped", "[base]") {
-  CHECK(quoted("a\"b\\") == "\"a\\\"b\\\\\"");
-  CHECK(quoted("") == "\"\"");
+  CHECK(in_quotes("a\"b\\") == "\"a\\\"b\\\\\"");
+  CHECK(in_quotes("") == "\"\"");
 }
 
 TEST_CASE("text: UTF-8 of scalar values only", "[base]") {
-  for (const char* good : {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+  for (const char* good : {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+                           "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
     CHECK(is_utf8(good));
   }
-  for (const char* bad : {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-                          "\xe2\x82", "\xc3", "a\xff"}) {
+  for (const char* bad : {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+                          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xc3", "a\xff"}) {
     CHECK_FALSE(is_utf8(bad));
   }
   CHECK(utf8_length("") == 0);

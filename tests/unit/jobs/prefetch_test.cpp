@@ -29,11 +29,14 @@ PrefetchOptions all_of_it() {
   return options;
 }
 
-std::string shard(const std::string& name) { return header_file(padded("{" + entry(name, "F32", "2", "0,8") + "}"), "01234567"); }
+std::string shard(const std::string& name) {
+  return header_file(padded("{" + entry(name, "F32", "2", "0,8") + "}"), "01234567");
+}
 
 std::string index_of(const std::vector<std::pair<std::string, std::string>>& map) {
   std::string text = R"({"metadata":{"total_size":16},"weight_map":{)";
-  for (const auto& [tensor, file] : map) text += (text.back() == '{' ? "\"" : ",\"") + tensor + "\":\"" + file + "\"";
+  for (const auto& [tensor, file] : map)
+    text += (text.back() == '{' ? "\"" : ",\"") + tensor + "\":\"" + file + "\"";
   return text + "}}";
 }
 
@@ -43,8 +46,9 @@ class Sharded {
   Sharded() {
     folder.write_file("model-00001-of-00002.safetensors", shard("a"));
     folder.write_file("model-00002-of-00002.safetensors", shard("b"));
-    index = folder.write_file("model.safetensors.index.json",
-                              index_of({{"a", "model-00001-of-00002.safetensors"}, {"b", "model-00002-of-00002.safetensors"}}));
+    index = folder.write_file(
+        "model.safetensors.index.json",
+        index_of({{"a", "model-00001-of-00002.safetensors"}, {"b", "model-00002-of-00002.safetensors"}}));
   }
   TempDir folder;
   std::string index;
@@ -159,7 +163,8 @@ TEST_CASE("prefetch: one file under several names is read once", "[jobs]") {
   const std::string path = folder.write_file("a.safetensors", shard("a"));
   std::filesystem::create_symlink(path, folder.file("link"));
   std::filesystem::create_hard_link(path, folder.file("hard"));
-  const PrefetchResult result = prefetched({path, folder.file("link"), folder.file("hard"), path}, all_of_it());
+  const PrefetchResult result =
+      prefetched({path, folder.file("link"), folder.file("hard"), path}, all_of_it());
   CHECK(result.files.size() == 1);
   CHECK(result.read_bytes == shard("a").size());
 }
@@ -200,7 +205,8 @@ TEST_CASE("prefetch: missing shards are named, the first with their number, and 
   std::filesystem::remove(set.folder.file("model-00002-of-00002.safetensors"));
   const PrefetchResult one = prefetched({set.index}, all_of_it());
   REQUIRE(one.findings.size() == 1);
-  check_error(one.findings[0].what, ErrorCode::missing_member, "shard \"model-00002-of-00002.safetensors\" is named by the index");
+  check_error(one.findings[0].what, ErrorCode::missing_member,
+              "shard \"model-00002-of-00002.safetensors\" is named by the index");
   CHECK(one.read_bytes == 0);
   std::filesystem::remove(set.folder.file("model-00001-of-00002.safetensors"));
   const PrefetchResult both = prefetched({set.index}, all_of_it());

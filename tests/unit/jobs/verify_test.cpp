@@ -48,8 +48,8 @@ VerifyOptions expecting(const std::vector<std::string>& texts) {
 std::string difference_lines(const CompareResult& result) {
   std::string lines;
   for (const Difference& difference : result.differences) {
-    lines += std::string(difference_word(difference.kind)) + " " + difference.name + ": " + difference.a.substr(0, 16) +
-             " / " + difference.b.substr(0, 16) + "\n";
+    lines += std::string(difference_word(difference.kind)) + " " + difference.name + ": " +
+             difference.a.substr(0, 16) + " / " + difference.b.substr(0, 16) + "\n";
   }
   return lines;
 }
@@ -82,16 +82,18 @@ TEST_CASE("compare: every kind of difference is told apart", "[jobs]") {
   const TempDir folder;
   const std::string data(32, '\0');
   const std::string a = folder.write_file(
-      "a.safetensors", header_file(padded("{" + entry("data", "F32", "2", "0,8") + "," + entry("dtype", "F32", "2", "8,16") + "," +
-                                          entry("left", "F32", "1", "16,20") + "," + entry("same", "F32", "1", "20,24") + "," +
-                                          entry("shape", "F32", "2", "24,32") + "}"),
-                                   data));
+      "a.safetensors",
+      header_file(padded("{" + entry("data", "F32", "2", "0,8") + "," + entry("dtype", "F32", "2", "8,16") +
+                         "," + entry("left", "F32", "1", "16,20") + "," + entry("same", "F32", "1", "20,24") +
+                         "," + entry("shape", "F32", "2", "24,32") + "}"),
+                  data));
   const std::string b = folder.write_file(
       "b.safetensors",
-      header_file(padded("{" + entry("data", "F32", "2", "0,8") + "," + entry("dtype", "I32", "2", "8,16") + "," +
-                         entry("right", "F32", "1", "16,20") + "," + entry("same", "F32", "1", "20,24") + "," +
-                         entry("shape", "F32", "1,2", "24,32") + "}"),
-                  "\1" + data.substr(1)));
+      header_file(
+          padded("{" + entry("data", "F32", "2", "0,8") + "," + entry("dtype", "I32", "2", "8,16") + "," +
+                 entry("right", "F32", "1", "16,20") + "," + entry("same", "F32", "1", "20,24") + "," +
+                 entry("shape", "F32", "1,2", "24,32") + "}"),
+          "\1" + data.substr(1)));
   const CompareResult result = compared(a, b);
   CHECK(difference_lines(result) ==
         "data data: af5570f5a1810b7a / 7c9fa136d4413fa6\n"
@@ -130,7 +132,8 @@ TEST_CASE("compare: an alias that a converter dropped is no difference", "[jobs]
 TEST_CASE("compare: an alias whose kept name has another content is a difference", "[jobs]") {
   const TempDir folder;
   const std::string torch = write(folder, "a.pt", torch_file(tied()));
-  const std::string other = write(folder, "b.pt", torch_file({pickled("other", "1", {8}), pickled("embed", "0", {8})}));
+  const std::string other =
+      write(folder, "b.pt", torch_file({pickled("other", "1", {8}), pickled("embed", "0", {8})}));
   const CompareResult result = compared(torch, other);
   CHECK(result.dropped.empty());
   CHECK(result.differences.size() == 3);
@@ -150,13 +153,15 @@ TEST_CASE("compare: a name that is no alias is missed, even if another tensor ha
 TEST_CASE("compare: the root of one side does not trouble a file without roots", "[jobs]") {
   VerifyOptions options;
   options.input.root = "state_dict";
-  const CompareResult result = compared(fixture("good-nested.ckpt"), fixture("good-flat.safetensors"), options);
+  const CompareResult result =
+      compared(fixture("good-nested.ckpt"), fixture("good-flat.safetensors"), options);
   CHECK(result.differences.empty());
   CHECK(result.equal == 6);
 }
 
 TEST_CASE("compare: an undecided root is ambiguous-root, a chosen one is not", "[jobs]") {
-  check_error(compare_error(fixture("good-ambiguous-roots.pt"), fixture("good-flat.pt")), ErrorCode::ambiguous_root,
+  check_error(compare_error(fixture("good-ambiguous-roots.pt"), fixture("good-flat.pt")),
+              ErrorCode::ambiguous_root,
               "\"model\" (2 tensors, 48 bytes), \"ema\" (2 tensors, 48 bytes), \"/\" (4 tensors, 96 bytes)");
   VerifyOptions options;
   options.input.root = "ema";
@@ -168,8 +173,8 @@ TEST_CASE("compare: patterns choose, and one that matches nothing is no-match", 
   input.selection.include = {"layers.0.*"};
   CHECK(compared(fixture("good-flat.pt"), fixture("good-flat.safetensors"), with_input(input)).equal == 2);
   input.selection.include = {"nothing"};
-  check_error(compare_error(fixture("good-flat.pt"), fixture("good-flat.safetensors"), with_input(input)), ErrorCode::no_match,
-              "\"nothing\"");
+  check_error(compare_error(fixture("good-flat.pt"), fixture("good-flat.safetensors"), with_input(input)),
+              ErrorCode::no_match, "\"nothing\"");
 }
 
 TEST_CASE("compare: a wrong checksum is found and the data differs", "[jobs]") {
@@ -184,9 +189,11 @@ TEST_CASE("compare: a wrong checksum is found and the data differs", "[jobs]") {
 TEST_CASE("compare: threads do not change the outcome", "[jobs]") {
   InputOptions input;
   input.threads = 1;
-  const CompareResult one = compared(fixture("good-strided.pt"), fixture("bad-flipped.pt"), with_input(input));
+  const CompareResult one =
+      compared(fixture("good-strided.pt"), fixture("bad-flipped.pt"), with_input(input));
   input.threads = 16;
-  const CompareResult many = compared(fixture("good-strided.pt"), fixture("bad-flipped.pt"), with_input(input));
+  const CompareResult many =
+      compared(fixture("good-strided.pt"), fixture("bad-flipped.pt"), with_input(input));
   CHECK(difference_lines(one) == difference_lines(many));
   CHECK(findings_text(one.findings) == findings_text(many.findings));
   CHECK(one.a.model_digest == many.a.model_digest);
@@ -213,7 +220,8 @@ TEST_CASE("check: a whole file has no findings and a model digest", "[jobs]") {
   const VerifiedInput input = checked(fixture("good-flat.pt"));
   check_no_findings(input.model);
   REQUIRE(input.model_digest);
-  CHECK(digest_hex(*input.model_digest) == "73c5e6420777db23f7cc0e28897fbd9074aa1286ad575e0b4b2a95b51a87ea90");
+  CHECK(digest_hex(*input.model_digest) ==
+        "73c5e6420777db23f7cc0e28897fbd9074aa1286ad575e0b4b2a95b51a87ea90");
   CHECK_FALSE(input.file_digest);
 }
 
@@ -225,7 +233,8 @@ TEST_CASE("check: an undecided root is no obstacle, but there is no model digest
 
 TEST_CASE("check: every wrong checksum is found, in the order of the file", "[jobs]") {
   const TempDir folder;
-  ZipBuilder archive = torch_file({pickled("a", "0", {64}), pickled("b", "1", {64}), pickled("c", "2", {64})});
+  ZipBuilder archive =
+      torch_file({pickled("a", "0", {64}), pickled("b", "1", {64}), pickled("c", "2", {64})});
   const std::string path = write(folder, "a.pt", archive);
   (void)archive.build();
   flip_byte(path, archive.layout().data_offsets.at("m/data/2"));
@@ -235,10 +244,12 @@ TEST_CASE("check: every wrong checksum is found, in the order of the file", "[jo
   INFO(findings_text(input.model.findings));
   std::vector<std::string> records;
   for (const Finding& finding : input.model.findings) {
-    if (finding.what.message.find("wrong checksum") != std::string::npos) records.push_back(finding.what.record);
+    if (finding.what.message.find("wrong checksum") != std::string::npos)
+      records.push_back(finding.what.record);
   }
   CHECK(std::count(records.begin(), records.end(), "m/byteorder") >= 1);
-  CHECK(std::vector<std::string>(records.end() - 2, records.end()) == std::vector<std::string>{"m/data/0", "m/data/2"});
+  CHECK(std::vector<std::string>(records.end() - 2, records.end()) ==
+        std::vector<std::string>{"m/data/0", "m/data/2"});
 }
 
 TEST_CASE("check: a wrong checksum of a deflated record is found", "[jobs]") {
@@ -266,7 +277,8 @@ TEST_CASE("check: libzip is asked for its opinion", "[jobs]") {
 TEST_CASE("check: tensors that are not read are a finding, 50 of them by name", "[jobs]") {
   const VerifiedInput few = checked(fixture("unsupported-quantized.pt"));
   CHECK(count_findings(few.model.findings, Severity::error) == 3);
-  CHECK(finds(few.model.findings, Severity::error, ErrorCode::unsupported, "\"per_tensor\": a quantized tensor"));
+  CHECK(finds(few.model.findings, Severity::error, ErrorCode::unsupported,
+              "\"per_tensor\": a quantized tensor"));
 
   const TempDir folder;
   std::vector<std::string> keys;
@@ -302,11 +314,11 @@ TEST_CASE("check: a damaged Safetensors file is told with both numbers", "[jobs]
 }
 
 TEST_CASE("check: expectations that hold", "[jobs]") {
-  const VerifiedInput input = checked(
-      fixture("good-flat.pt"),
-      expecting({"tensors=6", "F16=2", "F32=3", "int64=1", "BF16=0", "parameters=00241", "bytes=712",
-                 "sha256=3E66f171cfc609edfcdeb262c6f2477e76f06b8132d9688338c7b9df5fb315cf",
-                 "model=73c5e6420777db23f7cc0e28897fbd9074aa1286ad575e0b4b2a95b51a87ea90"}));
+  const VerifiedInput input =
+      checked(fixture("good-flat.pt"),
+              expecting({"tensors=6", "F16=2", "F32=3", "int64=1", "BF16=0", "parameters=00241", "bytes=712",
+                         "sha256=3E66f171cfc609edfcdeb262c6f2477e76f06b8132d9688338c7b9df5fb315cf",
+                         "model=73c5e6420777db23f7cc0e28897fbd9074aa1286ad575e0b4b2a95b51a87ea90"}));
   check_no_findings(input.model);
   REQUIRE(input.file_digest);
   CHECK(digest_hex(*input.file_digest) == "3e66f171cfc609edfcdeb262c6f2477e76f06b8132d9688338c7b9df5fb315cf");
@@ -314,25 +326,31 @@ TEST_CASE("check: expectations that hold", "[jobs]") {
 
 TEST_CASE("check: each expectation that does not hold is told with both values", "[jobs]") {
   const std::string zeros(64, '0');
-  const VerifiedInput input = checked(fixture("good-flat.pt"), expecting({"tensors=7", "F16=3", "parameters=1", "bytes=2",
-                                                                          "sha256=" + zeros, "model=" + zeros}));
+  const VerifiedInput input = checked(
+      fixture("good-flat.pt"),
+      expecting({"tensors=7", "F16=3", "parameters=1", "bytes=2", "sha256=" + zeros, "model=" + zeros}));
   CHECK(count_findings(input.model.findings, Severity::error) == 6);
-  for (const char* text : {"expected tensors=7, found 6", "expected F16=3, found 2", "expected parameters=1, found 241",
-                           "expected bytes=2, found 712", "found 3e66f171", "found 73c5e642"}) {
+  for (const char* text :
+       {"expected tensors=7, found 6", "expected F16=3, found 2", "expected parameters=1, found 241",
+        "expected bytes=2, found 712", "found 3e66f171", "found 73c5e642"}) {
     INFO(text);
     CHECK(finds(input.model.findings, Severity::error, ErrorCode::expectation, text));
   }
 }
 
 TEST_CASE("compare: expectations are held against both inputs", "[jobs]") {
-  const CompareResult result = compared(fixture("good-flat.pt"), fixture("good-tied.pt"), expecting({"tensors=6"}));
-  CHECK(finds(result.findings, Severity::error, ErrorCode::expectation, "good-tied.pt: expected tensors=6, found 3"));
+  const CompareResult result =
+      compared(fixture("good-flat.pt"), fixture("good-tied.pt"), expecting({"tensors=6"}));
+  CHECK(finds(result.findings, Severity::error, ErrorCode::expectation,
+              "good-tied.pt: expected tensors=6, found 3"));
   CHECK_FALSE(finds(result.findings, Severity::error, ErrorCode::expectation, "good-flat.pt"));
 }
 
 TEST_CASE("expectations: what cannot be meant is usage", "[jobs]") {
-  for (const char* text : {"", "tensors", "tensors=", "tensors=x", "tensors=-1", "tensors=99999999999999999999", "names=3",
-                           "sha256=12", "model=g000000000000000000000000000000000000000000000000000000000000000", "f16=3", "=3"}) {
+  for (const char* text :
+       {"", "tensors", "tensors=", "tensors=x", "tensors=-1", "tensors=99999999999999999999", "names=3",
+        "sha256=12", "model=g000000000000000000000000000000000000000000000000000000000000000", "f16=3",
+        "=3"}) {
     INFO(text);
     const auto expectation = parse_expectation(text);
     REQUIRE_FALSE(expectation);
@@ -342,7 +360,8 @@ TEST_CASE("expectations: what cannot be meant is usage", "[jobs]") {
 
 TEST_CASE("check: a small tensor behind a hole of 5 GiB costs a few reads", "[jobs]") {
   const TempDir folder;
-  const std::vector<PickledTensor> tensors = {pickled("hole", "0", {kHoleBytes / 4}), pickled("small", "1", {4})};
+  const std::vector<PickledTensor> tensors = {pickled("hole", "0", {kHoleBytes / 4}),
+                                              pickled("small", "1", {4})};
   ZipBuilder archive = torch_file(p0_pickle(tensors), {{"0", {}}, {"1", pattern_bytes(16)}});
   archive.record("m/data/0").hole_bytes = kHoleBytes;
   archive.record("m/data/0").crc = 0;

@@ -15,7 +15,8 @@ Model storages_of(const std::vector<std::uint64_t>& sizes) {
   return model;
 }
 
-Tensor& add(Model& model, std::string name, std::uint32_t storage, std::uint64_t offset, Dims dims, Dims stride) {
+Tensor& add(Model& model, std::string name, std::uint32_t storage, std::uint64_t offset, Dims dims,
+            Dims stride) {
   Tensor tensor;
   tensor.name = std::move(name);
   tensor.dtype = Dtype::f32;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+
 #include <nlohmann/json.hpp>
 
 #include "ckpt/io/byte_reader.h"
@@ -25,7 +26,9 @@ const Json& manifest() {
   return document.at("files");
 }
 
-std::string path_of(const Json& entry) { return CKPT_TEST_FIXTURES "/" + entry.at("file").get<std::string>(); }
+std::string path_of(const Json& entry) {
+  return CKPT_TEST_FIXTURES "/" + entry.at("file").get<std::string>();
+}
 
 std::string text_of(const Json& entry, const char* key) {
   const auto found = entry.find(key);
@@ -124,7 +127,15 @@ TEST_CASE("fixtures: names, dtypes, shapes and digests are those of torch", "[mo
     for (const std::uint32_t index : result.selected) {
       if (!result.model.tensors[index].is_nameless) named.push_back(index);
     }
-    const Json& expected = entry.at("tensors");
+    Json expected = entry.at("tensors");
+    if (text_of(entry, "container") ==
+        "safetensors") {  // the manifest has them as they were given to the writer
+      std::sort(expected.begin(), expected.end(),
+                [](const Json& a, const Json& b) { return name_of(a) < name_of(b); });
+      std::sort(named.begin(), named.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return result.model.tensors[a].name < result.model.tensors[b].name;
+      });
+    }
     REQUIRE(named.size() == expected.size());
     CHECK(result.selected.size() - named.size() == entry.at("nameless").size());
     for (std::size_t i = 0; i < named.size(); ++i) {
@@ -151,6 +162,7 @@ TEST_CASE("fixtures: roots, values outside and aliases are those of torch", "[mo
 
 TEST_CASE("fixtures: other values have torch's paths", "[model]") {
   for (const Json& entry : listed_files()) {
+    if (text_of(entry, "container") == "torchscript") continue;  // torch lists no attributes of a script
     INFO(path_of(entry));
     const Model model = opened(path_of(entry));
     CHECK(model.others.size() == entry.at("others_count").get<std::size_t>());
@@ -172,7 +184,8 @@ TEST_CASE("fixtures: the model digest is the same for every form of a model", "[
   }
 }
 
-TEST_CASE("fixtures: convert writes what the reference writer writes, with one thread and with four", "[model][jobs]") {
+TEST_CASE("fixtures: convert writes what the reference writer writes, with one thread and with four",
+          "[model][jobs]") {
   for (const Json& entry : listed_files()) {
     const std::string expected = text_of(entry, "output_sha256");
     if (expected.empty()) continue;
@@ -189,7 +202,8 @@ TEST_CASE("fixtures: containers that are not read are unsupported and named", "[
     if (is_read(entry)) continue;
     INFO(path_of(entry));
     const bool is_pickle = text_of(entry, "container") == "pickle";
-    check_error(open_error(path_of(entry)), ErrorCode::unsupported, is_pickle ? "a bare pickle" : "a legacy torch.save stream");
+    check_error(open_error(path_of(entry)), ErrorCode::unsupported,
+                is_pickle ? "a bare pickle" : "a legacy torch.save stream");
   }
 }
 

@@ -6,7 +6,8 @@
 namespace ckpt::test {
 namespace {
 
-/// A file whose top-level keys each hold a dict with a tensor `w`; a key in angle brackets holds the tensor itself.
+/// A file whose top-level keys each hold a dict with a tensor `w`; a key in angle brackets holds the tensor
+/// itself.
 Model model_of(const std::vector<std::string>& keys, const OpenOptions& options = {}) {
   const TempDir folder;
   const std::string pickle = pickled_dict(keys, [](PickleBuilder& builder, const std::string& key) {
@@ -37,16 +38,19 @@ void check_ambiguous(const std::vector<std::string>& keys) {
 }  // namespace
 
 TEST_CASE("roots: the wrapper keys are these, exactly", "[model]") {
-  for (const char* key : {"state_dict", "model_state_dict", "model", "module", "params_ema", "params", "net", "ema"}) {
+  for (const char* key :
+       {"state_dict", "model_state_dict", "model", "module", "params_ema", "params", "net", "ema"}) {
     CHECK(is_wrapper_key(key));
     check_entered({key}, key);
   }
-  for (const char* key : {"Model", "models", "model_ema", "weights", "", "state_dict ", "generator"}) CHECK_FALSE(is_wrapper_key(key));
+  for (const char* key : {"Model", "models", "model_ema", "weights", "", "state_dict ", "generator"})
+    CHECK_FALSE(is_wrapper_key(key));
 }
 
 TEST_CASE("roots: the side keys are these patterns", "[model]") {
-  for (const char* key : {"optim", "optimizer", "optimizer_states", "sched", "lr_schedulers", "my_sched", "scaler", "rng", "cuda_rng_state",
-                          "rng_state", "callbacks", "loops", "hyper_parameters"}) {
+  for (const char* key :
+       {"optim", "optimizer", "optimizer_states", "sched", "lr_schedulers", "my_sched", "scaler", "rng",
+        "cuda_rng_state", "rng_state", "callbacks", "loops", "hyper_parameters"}) {
     INFO(key);
     CHECK(is_side_key(key));
     check_entered({"model", key}, "model");
@@ -67,13 +71,14 @@ TEST_CASE("roots: no wrapper means the top", "[model]") {
 
 TEST_CASE("roots: a wrapper that holds no tensor does not count", "[model]") {
   const TempDir folder;
-  const std::string pickle = pickled_dict({"model", "net"}, [](PickleBuilder& builder, const std::string& key) {
-    if (key == "model") {
-      builder.empty_dict().binunicode("lr").binfloat(0.1).setitem();
-    } else {
-      add_dict(builder, {pickled("w", "0", {4})});
-    }
-  });
+  const std::string pickle =
+      pickled_dict({"model", "net"}, [](PickleBuilder& builder, const std::string& key) {
+        if (key == "model") {
+          builder.empty_dict().binunicode("lr").binfloat(0.1).setitem();
+        } else {
+          add_dict(builder, {pickled("w", "0", {4})});
+        }
+      });
   CHECK(opened(write(folder, "m.pt", torch_file(pickle, {{"0", pattern_bytes(16)}}))).root == "net");
 }
 
@@ -110,7 +115,8 @@ TEST_CASE("roots: a wrapper inside a wrapper is not entered", "[model]") {
     add_dict(builder, {pickled("w", "0", {4})});
     builder.setitem();
   });
-  CHECK(tensor_names(opened(write(folder, "m.pt", torch_file(pickle, {{"0", pattern_bytes(16)}})))) == "module.w");
+  CHECK(tensor_names(opened(write(folder, "m.pt", torch_file(pickle, {{"0", pattern_bytes(16)}})))) ==
+        "module.w");
 }
 
 TEST_CASE("roots: an asked root decides, with a dotted path too", "[model]") {
@@ -141,7 +147,8 @@ TEST_CASE("roots: a root that is not there is no-match, with what holds tensors"
     add_dict(builder, {pickled("w", "0", {4})});
   });
   const std::string path = write(folder, "m.pt", torch_file(pickle, {{"0", pattern_bytes(16)}}));
-  check_error(open_error(path, with_root("none")), ErrorCode::no_match, "no root \"none\" in the file; what holds tensors: \"model\", \"ema\"");
+  check_error(open_error(path, with_root("none")), ErrorCode::no_match,
+              "no root \"none\" in the file; what holds tensors: \"model\", \"ema\"");
   check_error(open_error(path, with_root("model.w")), ErrorCode::no_match, "no root \"model.w\"");
   const std::string flat = write(folder, "f.pt", torch_file({pickled("w", "0", {4})}));
   check_error(open_error(flat, with_root("none")), ErrorCode::no_match, "only \"/\"");

@@ -18,13 +18,16 @@ void check_refused(std::string_view text, ErrorCode code, std::string_view part,
   check_error(names.error(), code, part);
 }
 
-std::string with_name(std::string_view name) { return R"({"weight_map":{"w":")" + std::string(name) + "\"}}"; }
+std::string with_name(std::string_view name) {
+  return R"({"weight_map":{"w":")" + std::string(name) + "\"}}";
+}
 
 }  // namespace
 
 TEST_CASE("shard_index: each shard once, in the order of the text", "[model]") {
-  const auto names = names_in(
-      R"({"metadata":{"total_size":16},"extra":[1],"weight_map":{"b":"two.safetensors","a":"one.safetensors","c":"two.safetensors"}})");
+  const auto names =
+      names_in(R"({"metadata":{"total_size":16},"extra":[1],)"
+               R"("weight_map":{"b":"two.safetensors","a":"one.safetensors","c":"two.safetensors"}})");
   REQUIRE(names);
   CHECK(*names == std::vector<std::string>{"two.safetensors", "one.safetensors"});
   CHECK(names_in(R"({"weight_map":{}})")->empty());
@@ -44,7 +47,8 @@ TEST_CASE("shard_index: a tensor named twice is ambiguous", "[model]") {
 }
 
 TEST_CASE("shard_index: names that are no plain siblings are path-escape", "[model]") {
-  for (const char* name : {"../a", "a/b", "/a", "..", ".", "", "a\\\\b", "C:a", "~a", "a\\u0000b", "a\\nb", "a\\u007fb"}) {
+  for (const char* name :
+       {"../a", "a/b", "/a", "..", ".", "", "a\\\\b", "C:a", "~a", "a\\u0000b", "a\\nb", "a\\u007fb"}) {
     check_refused(with_name(name), ErrorCode::path_escape, "is not the plain name");
   }
   check_refused(with_name(std::string(256, 'a')), ErrorCode::path_escape, "");

@@ -35,16 +35,21 @@ TEST_CASE("sniff: a Safetensors file that was cut is still one", "[model]") {
 TEST_CASE("sniff: an empty file and files of a few bytes are said to be so", "[model]") {
   check_unknown("", "file is empty");
   for (std::size_t bytes = 1; bytes < 8; ++bytes) {
-    check_unknown(std::string(bytes, '\x80'), "only " + std::to_string(bytes) + " bytes, too short for any known format");
+    check_unknown(std::string(bytes, '\x80'),
+                  "only " + std::to_string(bytes) + " bytes, too short for any known format");
   }
 }
 
 TEST_CASE("sniff: a Git LFS pointer is named with the size of the file it stands for", "[model]") {
-  const auto container = sniffed("version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, 'a') + "\nsize 4976698672\n");
+  const auto container =
+      sniffed("version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, 'a') +
+              "\nsize 4976698672\n");
   REQUIRE_FALSE(container);
-  check_error(container.error(), ErrorCode::unknown_format, "Git LFS pointer, not the model; the real file has 4976698672 bytes");
+  check_error(container.error(), ErrorCode::unknown_format,
+              "Git LFS pointer, not the model; the real file has 4976698672 bytes");
   CHECK(container.error().advice == "git lfs pull");
-  check_unknown("version https://git-lfs.github.com/spec/v1\nsize x\x1b[0m\n", "the real file has unknown bytes");
+  check_unknown("version https://git-lfs.github.com/spec/v1\nsize x\x1b[0m\n",
+                "the real file has unknown bytes");
   check_unknown("version https://git-lfs.github.com/spec/v1\n", "unknown bytes");
 }
 
@@ -57,7 +62,9 @@ TEST_CASE("sniff: other formats are named", "[model]") {
   check_unknown(long_text("\x28\xb5\x2f\xfd"), "zstd-compressed data");
   check_unknown(long_text("7z\xbc\xaf\x27\x1c"), "a 7z archive");
   check_unknown(long_text("\x89PNG\r\n\x1a\n"), "a PNG image");
-  check_unknown(long_text("\x7f" "ELF"), "an ELF program");
+  check_unknown(long_text("\x7f"
+                          "ELF"),
+                "an ELF program");
   check_unknown(long_text("\x08\x07\x12\x07pytorch"), "an ONNX model");
   check_unknown(long_text("<!DOCTYPE html>"), "a web page (HTML)");
   check_unknown(long_text("\n  <HTML>"), "a web page (HTML)");
@@ -72,8 +79,10 @@ TEST_CASE("sniff: checkpoint formats that are not read are unsupported", "[model
     REQUIRE_FALSE(container);
     check_error(container.error(), ErrorCode::unsupported, part);
   };
-  check_unsupported("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e\x80\x02", "a legacy torch.save stream");
-  check_unsupported("\x80\x04\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e\x80\x02", "a legacy torch.save stream");
+  check_unsupported("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e\x80\x02",
+                    "a legacy torch.save stream");
+  check_unsupported("\x80\x04\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e\x80\x02",
+                    "a legacy torch.save stream");
   check_unsupported("L119547037146038801333356L\n.", "a legacy torch.save stream");
   check_unsupported("\x80\x02}q\x00X\x01\x00\x00"sv, "a bare pickle");
   check_unsupported("PYTORCH1....", "torch 1.0 preview");

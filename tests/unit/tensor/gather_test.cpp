@@ -123,9 +123,9 @@ TEST_CASE("gather: random views match a loop over the elements", "[tensor]") {
   std::mt19937 random(7);
   for (int round = 0; round < 400; ++round) {
     View view;
-    view.unit_bytes = 1U << random() % 5;
+    view.unit_bytes = 1U << (random() % 5);
     view.offset = random() % 100;
-    for (std::uint32_t k = random() % 6; k > 0; --k) {
+    for (std::uint64_t k = random() % 6; k > 0; --k) {
       view.dims.push_back(1 + random() % 7);
       view.stride.push_back(random() % 3 == 0 ? random() % 200 : random() % 12);
     }

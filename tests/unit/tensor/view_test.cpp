@@ -71,7 +71,8 @@ TEST_CASE("view: the last element decides", "[tensor]") {
   CHECK(check({{5, 5}, {1, 5}, 0, 4}));
   CHECK(check({{1, 1}, {kMax, kMax}, 96, 4}));
   CHECK(check({{}, {}, 96, 4}));
-  check_refused({{26}, {1}, 0, 4}, ErrorCode::corrupt, "needs its storage up to byte 104, storage has 100 bytes");
+  check_refused({{26}, {1}, 0, 4}, ErrorCode::corrupt,
+                "needs its storage up to byte 104, storage has 100 bytes");
   check_refused({{25}, {1}, 1, 4}, ErrorCode::corrupt, "up to byte 101");
   check_refused({{2}, {25}, 0, 4}, ErrorCode::corrupt, "up to byte 104");
   check_refused({{}, {}, 97, 4}, ErrorCode::corrupt, "up to byte 101");
@@ -84,12 +85,14 @@ TEST_CASE("view: the last element decides", "[tensor]") {
 TEST_CASE("view: an empty view touches nothing, but its dims must be dims", "[tensor]") {
   CHECK(check({{0}, {1}, 5000, 4}, 0));
   CHECK(check({{0, INT64_MAX}, {kMax, kMax}, 0, 4}, 0));
-  check_refused({{0, 1ULL << 63U}, {1, 1}, 0, 4}, ErrorCode::corrupt, "dimension 9223372036854775808 does not fit 63 bits");
+  check_refused({{0, 1ULL << 63U}, {1, 1}, 0, 4}, ErrorCode::corrupt,
+                "dimension 9223372036854775808 does not fit 63 bits");
 }
 
 TEST_CASE("view: rank, strides and products are checked first", "[tensor]") {
   CHECK(check({Dims(64, 1), Dims(64, 1), 0, 4}));
-  check_refused({Dims(65, 1), Dims(65, 1), 0, 4}, ErrorCode::limit, "has 65 dimensions, the limit is 64 (rank)");
+  check_refused({Dims(65, 1), Dims(65, 1), 0, 4}, ErrorCode::limit,
+                "has 65 dimensions, the limit is 64 (rank)");
   check_refused({{2, 2}, {1}, 0, 4}, ErrorCode::corrupt, "has 2 dimensions but 1 strides");
   check_refused({{}, {1}, 0, 4}, ErrorCode::corrupt, "has 0 dimensions but 1 strides");
   check_refused({{1ULL << 32U, 1ULL << 32U}, {0, 0}, 0, 4}, ErrorCode::corrupt, "product of its dimensions");

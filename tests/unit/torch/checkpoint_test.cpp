@@ -56,7 +56,9 @@ TEST_CASE("checkpoint: the baseline is read without findings", "[torch]") {
 
 TEST_CASE("checkpoint: records of newer writers are facts", "[torch]") {
   ZipBuilder builder = torch_file(p0_pickle(), {{"0", pattern_bytes(16)}});
-  builder.add("m/.format_version", "1").add("m/.storage_alignment", "4096").add("m/.data/serialization_id", "12");
+  builder.add("m/.format_version", "1")
+      .add("m/.storage_alignment", "4096")
+      .add("m/.data/serialization_id", "12");
   const Checkpoint checkpoint = good(builder);
   CHECK(fact(checkpoint, "format version") == "1");
   CHECK(fact(checkpoint, "storage alignment") == "4096");
@@ -68,15 +70,18 @@ TEST_CASE("checkpoint: a missing byte order is little, a bad one corrupt", "[tor
   CHECK(missing.findings.empty());
   CHECK(fact(missing, "byte order") == "not recorded, taken as little");
   CHECK(with_record("m/byteorder", "big").is_big_endian);
-  check_only_finding(with_record("m/byteorder", "middle").findings, ErrorCode::corrupt, "byte order is \"middle\"");
+  check_only_finding(with_record("m/byteorder", "middle").findings, ErrorCode::corrupt,
+                     "byte order is \"middle\"");
   check_only_finding(with_record("m/byteorder", "").findings, ErrorCode::corrupt, "byte order is \"\"");
-  check_only_finding(with_record("m/byteorder", "little\n").findings, ErrorCode::corrupt, "byte order is \"little\\n\"");
+  check_only_finding(with_record("m/byteorder", "little\n").findings, ErrorCode::corrupt,
+                     "byte order is \"little\\n\"");
   check_only_finding(with_record("m/byteorder", std::string(1 << 20, 'x')).findings, ErrorCode::corrupt,
                      "record has 1048576 bytes, at most 64 make sense");
 }
 
 TEST_CASE("checkpoint: a version that is no number is corrupt, one above 10 unsupported", "[torch]") {
-  check_only_finding(with_record("m/version", "x").findings, ErrorCode::corrupt, "archive version is \"x\", not a number");
+  check_only_finding(with_record("m/version", "x").findings, ErrorCode::corrupt,
+                     "archive version is \"x\", not a number");
   check_only_finding(with_record("m/version", "").findings, ErrorCode::corrupt, "archive version is \"\"");
   check_only_finding(with_record("m/version", "-1").findings, ErrorCode::corrupt, "not a number");
   check_only_finding(with_record("m/version", "0\n").findings, ErrorCode::corrupt, "archive version is 0");

@@ -8,7 +8,6 @@ namespace {
 
 using namespace ckpt::test;
 
-
 /// The layout of an archive of empty records with these names.
 Result<Layout> layout_of(const std::vector<std::string>& names) {
   ZipBuilder builder;
@@ -77,11 +76,13 @@ TEST_CASE("layout: a first record outside the root is a note, because torch refu
 TEST_CASE("layout: an archive without data.pkl is named", "[torch]") {
   check_refused({"m/model.json", "m/tensors/0"}, ErrorCode::unsupported, "2018-2019 layout");
   check_refused({"m/archive_format", "m/models/model.json2"}, ErrorCode::unsupported, "an exported program");
-  check_refused({"serialized_exported_program.json", "version"}, ErrorCode::unsupported, "an exported program");
-  check_refused({"p/.data/extern_modules", "p/.data/version", "p/.data/ts_code/0/data.pkl"}, ErrorCode::unsupported,
-                "a torch.package archive");
+  check_refused({"serialized_exported_program.json", "version"}, ErrorCode::unsupported,
+                "an exported program");
+  check_refused({"p/.data/extern_modules", "p/.data/version", "p/.data/ts_code/0/data.pkl"},
+                ErrorCode::unsupported, "a torch.package archive");
   check_refused({"arr_0.npy"}, ErrorCode::unknown_format, "NumPy .npz");
-  check_refused({"notes.txt", "folder/model.pt"}, ErrorCode::unsupported, "this ZIP holds a checkpoint, \"folder/model.pt\"");
+  check_refused({"notes.txt", "folder/model.pt"}, ErrorCode::unsupported,
+                "this ZIP holds a checkpoint, \"folder/model.pt\"");
   check_refused({"model.safetensors"}, ErrorCode::unsupported, "\"model.safetensors\"");
   check_refused({"a.txt", "b.txt"}, ErrorCode::unknown_format, "a ZIP archive of 2 records without data.pkl");
   check_refused({"m/xdata.pkl"}, ErrorCode::unknown_format, "without data.pkl");

@@ -14,7 +14,9 @@ void add_text_item(PickleBuilder& builder, std::string_view key) {
   add_tensor(builder, PickledTensor());
 }
 
-void add_ordered(PickleBuilder& builder) { builder.global("collections", "OrderedDict").empty_tuple().reduce(); }
+void add_ordered(PickleBuilder& builder) {
+  builder.global("collections", "OrderedDict").empty_tuple().reduce();
+}
 
 void add_names(PickleBuilder& builder, bool is_new_set) {
   if (is_new_set) {
@@ -86,7 +88,12 @@ TEST_CASE("module: an object that lacks one of the three dicts is walked by attr
 TEST_CASE("module: members of the wrong kind give nothing and break nothing", "[torch]") {
   PickleBuilder builder;
   builder.proto(2).global("my.net", "Net").empty_tuple().newobj().empty_dict().mark();
-  builder.binunicode("_parameters").binint1(1).binunicode("_buffers").none().binunicode("_modules").binunicode("x");
+  builder.binunicode("_parameters")
+      .binint1(1)
+      .binunicode("_buffers")
+      .none()
+      .binunicode("_modules")
+      .binunicode("x");
   builder.binunicode("_non_persistent_buffers_set").binint1(4).setitems().build();
   const PickleRun run(builder.stop());
   CHECK(is_module(run.values(), run.root()));

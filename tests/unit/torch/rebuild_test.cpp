@@ -39,11 +39,19 @@ void check_refused(const PickleBuilder& builder, ErrorCode code, std::string_vie
 }
 
 void add_storage(PickleBuilder& builder) {
-  builder.mark().binunicode("storage").global("torch", "FloatStorage").binunicode("0").binunicode("cpu").binint1(4).tuple();
+  builder.mark()
+      .binunicode("storage")
+      .global("torch", "FloatStorage")
+      .binunicode("0")
+      .binunicode("cpu")
+      .binint1(4)
+      .tuple();
   builder.binpersid();
 }
 
-void add_hooks(PickleBuilder& builder) { builder.global("collections", "OrderedDict").empty_tuple().reduce(); }
+void add_hooks(PickleBuilder& builder) {
+  builder.global("collections", "OrderedDict").empty_tuple().reduce();
+}
 
 /// storage, 1, (2, 3), (3, 1)
 void add_view(PickleBuilder& builder) {
@@ -102,7 +110,8 @@ TEST_CASE("rebuild: version 2 gives storage, offset, size and stride", "[torch]"
 
 TEST_CASE("rebuild: the first version has four values", "[torch]") {
   CHECK(good(call_of("_rebuild_tensor", add_view)).dims == Dims{2, 3});
-  check_refused(call_of("_rebuild_tensor", add_six), ErrorCode::corrupt, "_rebuild_tensor takes 4 values, got 6");
+  check_refused(call_of("_rebuild_tensor", add_six), ErrorCode::corrupt,
+                "_rebuild_tensor takes 4 values, got 6");
 }
 
 TEST_CASE("rebuild: version 3 names its dtype", "[torch]") {
@@ -113,10 +122,13 @@ TEST_CASE("rebuild: version 3 names its dtype", "[torch]") {
     });
   };
   CHECK(good(v3([](PickleBuilder& b) { b.global("torch", "float8_e4m3fn"); })).dtype == Dtype::f8_e4m3);
-  check_refused(v3([](PickleBuilder& b) { b.global("torch", "uint3"); }), ErrorCode::unsupported, "dtype torch.uint3 is not known");
-  check_refused(v3([](PickleBuilder& b) { b.global("os", "float32"); }), ErrorCode::corrupt, "not a torch dtype");
+  check_refused(v3([](PickleBuilder& b) { b.global("torch", "uint3"); }), ErrorCode::unsupported,
+                "dtype torch.uint3 is not known");
+  check_refused(v3([](PickleBuilder& b) { b.global("os", "float32"); }), ErrorCode::corrupt,
+                "not a torch dtype");
   check_refused(v3([](PickleBuilder& b) { b.binunicode("float32"); }), ErrorCode::corrupt, "dtype is a str");
-  check_refused(call_of("_rebuild_tensor_v3", add_six), ErrorCode::corrupt, "_rebuild_tensor_v3 takes 7 or 8 values, got 6");
+  check_refused(call_of("_rebuild_tensor_v3", add_six), ErrorCode::corrupt,
+                "_rebuild_tensor_v3 takes 7 or 8 values, got 6");
 }
 
 TEST_CASE("rebuild: metadata tells lazily applied bits", "[torch]") {
@@ -140,8 +152,8 @@ TEST_CASE("rebuild: metadata tells lazily applied bits", "[torch]") {
 TEST_CASE("rebuild: a wrong number of values is told with both numbers", "[torch]") {
   check_refused(call_of("_rebuild_tensor_v2", [](PickleBuilder& b) { b.none().none(); }), ErrorCode::corrupt,
                 "_rebuild_tensor_v2 takes 6 or 7 values, got 2");
-  check_refused(call_of("_rebuild_tensor_v2", [](PickleBuilder& b) { b.none().none().none().none().none(); }), ErrorCode::corrupt,
-                "takes 6 or 7 values, got 5");
+  check_refused(call_of("_rebuild_tensor_v2", [](PickleBuilder& b) { b.none().none().none().none().none(); }),
+                ErrorCode::corrupt, "takes 6 or 7 values, got 5");
   check_refused(call_of("_rebuild_tensor_v2",
                         [](PickleBuilder& b) {
                           add_six(b);
@@ -150,34 +162,45 @@ TEST_CASE("rebuild: a wrong number of values is told with both numbers", "[torch
                 ErrorCode::corrupt, "takes 6 or 7 values, got 9");
   check_refused(call_of("_rebuild_parameter", [](PickleBuilder& b) { b.none(); }), ErrorCode::corrupt,
                 "_rebuild_parameter takes 3 values, got 1");
-  check_refused(call_of("_rebuild_from_type_v2", [](PickleBuilder& b) { b.none(); }, "torch._tensor"), ErrorCode::corrupt,
-                "_rebuild_from_type_v2 takes 4 values, got 1");
+  check_refused(call_of(
+                    "_rebuild_from_type_v2", [](PickleBuilder& b) { b.none(); }, "torch._tensor"),
+                ErrorCode::corrupt, "_rebuild_from_type_v2 takes 4 values, got 1");
 }
 
 TEST_CASE("rebuild: values of the wrong kind are named", "[torch]") {
   check_refused(call_of("_rebuild_tensor_v2",
-                        [](PickleBuilder& b) { b.binunicode("x").binint1(0).empty_tuple().empty_tuple().newfalse().none(); }),
+                        [](PickleBuilder& b) {
+                          b.binunicode("x").binint1(0).empty_tuple().empty_tuple().newfalse().none();
+                        }),
                 ErrorCode::corrupt, "storage is a str");
-  check_refused(strided([](PickleBuilder& b) { b.binfloat(0); }, tuple_of({2}), tuple_of({1})), ErrorCode::corrupt,
-                "storage offset is a float, not an int");
-  check_refused(strided(number(0), number(4), tuple_of({1})), ErrorCode::corrupt, "size is an int, not a tuple");
-  check_refused(strided(number(0), tuple_of({4}), [](PickleBuilder& b) { b.none(); }), ErrorCode::corrupt, "stride is none");
-  check_refused(strided(number(0), [](PickleBuilder& b) { b.newtrue().tuple1(); }, tuple_of({1})), ErrorCode::corrupt,
-                "size is a bool, not an int");
+  check_refused(strided([](PickleBuilder& b) { b.binfloat(0); }, tuple_of({2}), tuple_of({1})),
+                ErrorCode::corrupt, "storage offset is a float, not an int");
+  check_refused(strided(number(0), number(4), tuple_of({1})), ErrorCode::corrupt,
+                "size is an int, not a tuple");
+  check_refused(strided(number(0), tuple_of({4}), [](PickleBuilder& b) { b.none(); }), ErrorCode::corrupt,
+                "stride is none");
+  check_refused(strided(
+                    number(0), [](PickleBuilder& b) { b.newtrue().tuple1(); }, tuple_of({1})),
+                ErrorCode::corrupt, "size is a bool, not an int");
   PickleBuilder no_tuple;
   no_tuple.proto(2).global("torch._utils", "_rebuild_tensor_v2").none().reduce().stop();
   check_refused(no_tuple, ErrorCode::corrupt, "_rebuild_tensor_v2 is called with none");
 }
 
 TEST_CASE("rebuild: negative numbers are corrupt", "[torch]") {
-  check_refused(strided(number(-1), tuple_of({2}), tuple_of({1})), ErrorCode::corrupt, "storage offset -1 is negative");
-  check_refused(strided(number(0), tuple_of({-1, 2}), tuple_of({2, 1})), ErrorCode::corrupt, "size -1 is negative");
-  check_refused(strided(number(0), tuple_of({2}), tuple_of({-1})), ErrorCode::corrupt, "stride -1 is negative");
+  check_refused(strided(number(-1), tuple_of({2}), tuple_of({1})), ErrorCode::corrupt,
+                "storage offset -1 is negative");
+  check_refused(strided(number(0), tuple_of({-1, 2}), tuple_of({2, 1})), ErrorCode::corrupt,
+                "size -1 is negative");
+  check_refused(strided(number(0), tuple_of({2}), tuple_of({-1})), ErrorCode::corrupt,
+                "stride -1 is negative");
 }
 
 TEST_CASE("rebuild: sizes may be lists and torch.Size", "[torch]") {
   const Fill list = [](PickleBuilder& b) { b.empty_list().mark().binint1(2).binint1(3).appends(); };
-  const Fill size = [](PickleBuilder& b) { b.global("torch", "Size").binint1(2).binint1(3).tuple2().tuple1().reduce(); };
+  const Fill size = [](PickleBuilder& b) {
+    b.global("torch", "Size").binint1(2).binint1(3).tuple2().tuple1().reduce();
+  };
   CHECK(good(strided(number(0), list, tuple_of({3, 1}))).dims == Dims{2, 3});
   CHECK(good(strided(number(0), size, tuple_of({3, 1}))).dims == Dims{2, 3});
   CHECK(good(strided(number(0), tuple_of({}), tuple_of({}))).dims.empty());
@@ -192,8 +215,8 @@ TEST_CASE("rebuild: parameters are read through", "[torch]") {
           add_inner(b);
           b.newtrue().none().empty_dict();
         })).dims == Dims{2, 3});
-  check_refused(call_of("_rebuild_parameter", [](PickleBuilder& b) { b.empty_dict().newtrue().none(); }), ErrorCode::corrupt,
-                "_rebuild_parameter is given a dict, not a tensor");
+  check_refused(call_of("_rebuild_parameter", [](PickleBuilder& b) { b.empty_dict().newtrue().none(); }),
+                ErrorCode::corrupt, "_rebuild_parameter is given a dict, not a tensor");
   check_refused(call_of("_rebuild_parameter",
                         [](PickleBuilder& b) {
                           add_hooks(b);
@@ -217,7 +240,9 @@ TEST_CASE("rebuild: subclasses are read through their function", "[torch]") {
   CHECK(good(typed("_rebuild_from_type", "torch.tensor")).dims == Dims{2, 3});
   check_refused(call_of(
                     "_rebuild_from_type_v2",
-                    [](PickleBuilder& b) { b.global("os", "system").global("torch", "Tensor").binunicode("x").tuple1().none(); },
+                    [](PickleBuilder& b) {
+                      b.global("os", "system").global("torch", "Tensor").binunicode("x").tuple1().none();
+                    },
                     "torch._tensor"),
                 ErrorCode::unsupported, "a function that is not known");
 }
@@ -253,7 +278,12 @@ TEST_CASE("rebuild: what is not plain keeps its kind and shape", "[torch]") {
   CHECK(quantized.storage != pickle::kNoRef);
 
   const Rebuilt wrapped = good(call_of("_rebuild_wrapper_subclass", [](PickleBuilder& b) {
-    b.global("torch.distributed.tensor", "DTensor").global("torch", "float32").binint1(4).tuple1().binint1(1).tuple1();
+    b.global("torch.distributed.tensor", "DTensor")
+        .global("torch", "float32")
+        .binint1(4)
+        .tuple1()
+        .binint1(1)
+        .tuple1();
     b.binint1(0).none().none().newfalse();
   }));
   CHECK(wrapped.kind == RebuiltKind::wrapped);

@@ -9,7 +9,8 @@ namespace {
 
 using namespace ckpt::test;
 
-Result<Walk> walk_of(const PickleRun& run, const std::optional<std::string>& root = std::nullopt, const Limits& limits = {}) {
+Result<Walk> walk_of(const PickleRun& run, const std::optional<std::string>& root = std::nullopt,
+                     const Limits& limits = {}) {
   if (!run.is_ok()) FAIL(run.outcome());
   return walk(run.values(), run.root(), root, limits);
 }
@@ -22,7 +23,8 @@ Walk walked(const PickleRun& run, const std::optional<std::string>& root = std::
 
 std::string paths(const std::vector<Leaf>& leaves) {
   std::string text;
-  for (const Leaf& leaf : leaves) text += (text.empty() ? "" : " ") + leaf.path + (leaf.is_nameless ? "(nameless)" : "");
+  for (const Leaf& leaf : leaves)
+    text += (text.empty() ? "" : " ") + leaf.path + (leaf.is_nameless ? "(nameless)" : "");
   return text;
 }
 
@@ -102,7 +104,8 @@ TEST_CASE("walk: None, bool, float and other keys give no name, but a path", "[t
     b.setitems();
   });
   CHECK(found ==
-        "None(nameless) True(nameless) 1.5(nameless) my.module.Class(nameless) a.False(nameless) <a tuple>(nameless) fine");
+        "None(nameless) True(nameless) 1.5(nameless) my.module.Class(nameless) a.False(nameless) <a "
+        "tuple>(nameless) fine");
 }
 
 TEST_CASE("walk: below a nameless key everything is nameless, beside it nothing", "[torch]") {
@@ -126,7 +129,13 @@ TEST_CASE("walk: a tensor or storage alone has an empty path", "[torch]") {
   CHECK(walked(tensor).tensors.size() == 1);
   CHECK(walked(tensor).tensors[0].path.empty());
   PickleBuilder storage;
-  storage.proto(2).mark().binunicode("storage").global("torch", "FloatStorage").binunicode("0").binunicode("cpu").binint1(4);
+  storage.proto(2)
+      .mark()
+      .binunicode("storage")
+      .global("torch", "FloatStorage")
+      .binunicode("0")
+      .binunicode("cpu")
+      .binint1(4);
   const PickleRun bare(storage.tuple().binpersid().stop());
   CHECK(walked(bare).tensors.size() == 1);
   const PickleRun number(PickleBuilder().binint1(5).stop());
@@ -140,7 +149,11 @@ TEST_CASE("walk: mappings of other classes and objects are entered", "[torch]") 
     b.binunicode("ordered").global("collections", "OrderedDict").empty_tuple().reduce().binunicode("w");
     add_w(b);
     b.setitem();
-    b.binunicode("attribute_dict").global("lightning", "AttributeDict").empty_tuple().newobj().binunicode("w");
+    b.binunicode("attribute_dict")
+        .global("lightning", "AttributeDict")
+        .empty_tuple()
+        .newobj()
+        .binunicode("w");
     add_w(b);
     b.setitem();
     b.binunicode("object").global("my", "Thing").empty_tuple().newobj().empty_dict().binunicode("w");
@@ -180,7 +193,8 @@ TEST_CASE("walk: a shared container is entered under each of its names", "[torch
 TEST_CASE("walk: a graph of 2^60 paths without tensors costs its nodes", "[torch]") {
   PickleBuilder builder;
   builder.proto(2).empty_list().binput(0);
-  for (std::uint8_t i = 0; i < 60; ++i) builder.binget(i).binget(i).tuple2().binput(static_cast<std::uint8_t>(i + 1));
+  for (std::uint8_t i = 0; i < 60; ++i)
+    builder.binget(i).binget(i).tuple2().binput(static_cast<std::uint8_t>(i + 1));
   const PickleRun run(builder.stop());
   CHECK(walked(run).tensors.empty());
   CHECK(walked(run).others.empty());
@@ -191,7 +205,8 @@ TEST_CASE("walk: a graph of 2^60 paths to a tensor is over the limit", "[torch]"
   builder.proto(2);
   add_w(builder);
   builder.binput(0);
-  for (std::uint8_t i = 0; i < 60; ++i) builder.binget(i).binget(i).tuple2().binput(static_cast<std::uint8_t>(i + 1));
+  for (std::uint8_t i = 0; i < 60; ++i)
+    builder.binget(i).binget(i).tuple2().binput(static_cast<std::uint8_t>(i + 1));
   const PickleRun run(builder.stop());
   const auto found = walk_of(run);
   REQUIRE_FALSE(found);
@@ -212,13 +227,16 @@ TEST_CASE("walk: nesting above the limit is an error, and costs no stack below i
   const auto found = walk_of(deep, std::nullopt, limits);
   REQUIRE_FALSE(found);
   check_error(found.error(), ErrorCode::limit, "more than 999 deep (nesting)");
-  limits.nesting = 300'000;
-  const PickleRun deeper(nested(200'000), limits);
+  limits.nesting = 65'000;
+  limits.name_bytes = 1 << 20;
+  const PickleRun deeper(nested(64'000), limits);
   CHECK(walk_of(deeper, std::nullopt, limits));
 }
 
 TEST_CASE("walk: a name above the limit is an error, one at the limit is not", "[torch]") {
-  const auto named = [](std::size_t bytes) { return p0_pickle({pickled(std::string(bytes, 'n'), "0", {4})}); };
+  const auto named = [](std::size_t bytes) {
+    return p0_pickle({pickled(std::string(bytes, 'n'), "0", {4})});
+  };
   const PickleRun fits(named(64 << 10));
   CHECK(walked(fits).tensors.at(0).path.size() == 64 << 10);
   const PickleRun long_name(named((64 << 10) + 1));
