@@ -70,8 +70,9 @@ TEST_CASE("directory: find takes one look-up whether the name is there or not", 
   CHECK(directory.find("") == nullptr);
   CHECK(directory.lookups() == 4);
   std::size_t found = 0;
-  for (std::size_t i = 0; i < 1000; ++i)
-    found += directory.find(name_of(i)) == &directory.entries()[i] ? 1 : 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    if (directory.find(name_of(i)) == &directory.entries()[i]) ++found;
+  }
   CHECK(found == 1000);
   CHECK(directory.lookups() == 1004);
 }
