@@ -1,7 +1,8 @@
 #include "ckpt/jobs/common.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,12 +47,38 @@ void add_dangerous_imports(Model& model) {
   }
 }
 
+/// Tensors by the hash of their names, equal ones in file order: one sort costs less than a table of nodes.
+std::vector<std::pair<std::size_t, std::uint32_t>> by_name_hash(const Model& model) {
+  std::vector<std::pair<std::size_t, std::uint32_t>> order;
+  order.reserve(model.tensors.size());
+  for (std::uint32_t i = 0; i < model.tensors.size(); ++i)
+    order.emplace_back(SeededHash()(model.tensors[i].name), i);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+/// Indices of tensors whose name an earlier one has, in file order.
+std::vector<std::uint32_t> repeated_names(const Model& model) {
+  const auto order = by_name_hash(model);
+  std::vector<std::uint32_t> repeated;
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t end = first + 1;
+    while (end < order.size() && order[end].first == order[first].first) ++end;
+    if (end - first > 1) {
+      std::set<std::string_view> seen;  // nearly always one name
+      for (std::size_t i = first; i < end; ++i) {
+        if (!seen.insert(model.tensors[order[i].second].name).second) repeated.push_back(order[i].second);
+      }
+    }
+    first = end;
+  }
+  std::sort(repeated.begin(), repeated.end());
+  return repeated;
+}
+
 void add_collisions(Model& model, bool is_error) {
-  std::unordered_map<std::string_view, std::uint32_t, SeededHash> seen;
-  seen.reserve(model.tensors.size());
-  for (std::uint32_t i = 0; i < model.tensors.size(); ++i) {
-    const std::string& name = model.tensors[i].name;
-    if (seen.emplace(name, i).second) continue;
+  for (const std::uint32_t index : repeated_names(model)) {
+    const std::string& name = model.tensors[index].name;
     Error error = make_error(ErrorCode::name_collision, "two tensors have the name " + in_quotes(name));
     error.in_file(model.files[0].path).in_tensor(name);
     model.findings.push_back(is_error ? defect(std::move(error)) : note(std::move(error)));

@@ -1,5 +1,7 @@
 #include "ckpt/model/storage_table.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ckpt/base/text.h"
@@ -17,6 +19,15 @@ std::uint64_t item_bytes(const torch::StorageId& id) {
 }
 
 }  // namespace
+
+StorageTable::StorageTable(Model& model, const zip::Archive& archive, const torch::Checkpoint& checkpoint,
+                           std::size_t tensors)
+    : model_(model), archive_(archive), checkpoint_(checkpoint) {
+  const std::size_t storages = std::min(tensors, archive.directory().entries().size());
+  by_key_.reserve(storages);
+  model_.storages.reserve(storages);
+  model_.records.reserve(storages);
+}
 
 std::uint32_t StorageTable::resolve(const torch::StorageId& id, const std::string& tensor) {
   const auto index = static_cast<std::uint32_t>(model_.storages.size());

@@ -18,8 +18,9 @@ namespace ckpt {
 /// tensors use it. Borrows the model, the archive and the checkpoint.
 class StorageTable {
  public:
-  StorageTable(Model& model, const zip::Archive& archive, const torch::Checkpoint& checkpoint)
-      : model_(model), archive_(archive), checkpoint_(checkpoint) {}
+  /// `tensors`: how many will ask, so that nothing has to grow meanwhile.
+  StorageTable(Model& model, const zip::Archive& archive, const torch::Checkpoint& checkpoint,
+               std::size_t tensors);
 
   /// Index into Model::storages of the storage that a persistent id names; findings about it (missing, short, long, used
   /// with two classes) name `tensor`. A storage that cannot be read has 0 bytes.

@@ -83,7 +83,7 @@ class Builder {
     model_.root = choice.key;
     model_.is_root_given = options_.root.has_value();
     model_.is_root_ambiguous = choice.is_ambiguous;
-    StorageTable storages(model_, *archive_, checkpoint_);
+    StorageTable storages(model_, *archive_, checkpoint_, walk.tensors.size());
     add_tensors(walk, choice, storages);
     add_others(walk, choice);
     find_aliases(model_);
