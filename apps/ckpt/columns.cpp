@@ -14,7 +14,13 @@ namespace {
 std::string number(std::uint64_t value, bool human) { return human ? grouped(value) : std::to_string(value); }
 
 std::string dims_text(const Dims& dims, bool human) {
-  return human ? fmt::format("[{}]", fmt::join(dims, ", ")) : fmt::format("{}", fmt::join(dims, ","));
+  std::string out = human ? "[" : "";
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    if (k > 0) out += human ? ", " : ",";
+    out += std::to_string(dims[k]);
+  }
+  if (human) out += "]";
+  return out;
 }
 
 std::string storage_text(const Model& model, const Tensor& tensor) {

@@ -204,8 +204,10 @@ std::string left_out_lines(const ConvertResult& result) {
   const auto in_root = static_cast<std::size_t>(
       std::count_if(model.others.begin(), model.others.end(), [](const Other& o) { return o.in_root; }));
   if (model.others.empty()) return out;
-  out += fmt::format("left out: {} not a tensor ({} of them beside the model)\n",
-                     counted(model.others.size(), "value"), grouped(model.others.size() - in_root));
+  out += fmt::format("left out: {} that {} ({} of them beside the model)\n",
+                     counted(model.others.size(), "value"),
+                     model.others.size() == 1 ? "is not a tensor" : "are not tensors",
+                     grouped(model.others.size() - in_root));
   const std::size_t shown = std::min(model.others.size(), kShortList);
   for (std::size_t i = 0; i < shown; ++i) {
     out += fmt::format("  {}  {}\n", escaped(model.others[i].path, 96), escaped(model.others[i].kind, 64));

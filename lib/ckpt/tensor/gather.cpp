@@ -79,8 +79,8 @@ std::uint64_t GatherBlock::row_offset(std::uint64_t index) const {
 
 GatherPlan::GatherPlan(const View& view) : view_(view) {
   if (view_.dims.empty()) {
-    view_.dims = {1};
-    view_.stride = {1};
+    view_.dims.assign(1, 1);
+    view_.stride.assign(1, 1);
   }
   while (split_ + 1 < view_.dims.size() && inner_bytes(view_, split_) > kBlockBytes) ++split_;
   const std::uint64_t fits = std::max<std::uint64_t>(kBlockBytes / inner_bytes(view_, split_), 1);
