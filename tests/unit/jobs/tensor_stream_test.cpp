@@ -100,8 +100,10 @@ class Collector final : public TensorConsumer {
               std::span<const std::byte> bytes) override {
     if (worker >= workers_ || bytes.empty() || offset + bytes.size() > data_[target].size())
       return wrong("range");
-    if (order_ == StreamOrder::sequential && offset != next_[target]) return wrong("order");
-    next_[target] = offset + bytes.size();
+    if (order_ == StreamOrder::sequential) {  // one worker a target: nothing to share
+      if (offset != next_[target]) return wrong("order");
+      next_[target] = offset + bytes.size();
+    }
     std::copy(bytes.begin(), bytes.end(), data_[target].begin() + static_cast<std::ptrdiff_t>(offset));
     for (std::size_t i = 0; i < bytes.size(); ++i) ++times_[target][offset + i];
     return {};
