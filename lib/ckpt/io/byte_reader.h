@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -61,9 +62,13 @@ class ByteReader {
   [[nodiscard]] bool take_number(T& out) {
     if (sizeof(T) > remaining()) return false;
     T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-      value = static_cast<T>(
-          value | (static_cast<T>(std::to_integer<std::uint8_t>(bytes_[position_ + i])) << (8 * i)));
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&value, bytes_.data() + position_, sizeof(T));  // one load: this is the hottest line of all
+    } else {
+      for (std::size_t i = 0; i < sizeof(T); ++i) {
+        value = static_cast<T>(
+            value | (static_cast<T>(std::to_integer<std::uint8_t>(bytes_[position_ + i])) << (8 * i)));
+      }
     }
     position_ += sizeof(T);
     out = value;

@@ -166,12 +166,7 @@ bool Machine::State::crosses_frame() {
       fmt::format("argument of {} crosses the end of its frame at byte {}", opcode_->name, frame_end_));
 }
 
-bool Machine::State::check_memory(std::uint64_t more) {
-  // No opcode pushes more than one value: a full stack is counted as grown before it grows.
-  const std::uint64_t room = stack_.size() == stack_.capacity() ? 2 * stack_.capacity() : stack_.capacity();
-  const std::uint64_t used =
-      values_.memory() + room * sizeof(Ref) + memo_.memory() + imports_.memory() + more;
-  if (used <= value_limit_) return true;
+bool Machine::State::over_memory(std::uint64_t used) {
   return failed(error(ErrorCode::limit,
                       fmt::format("values take {} bytes, more than the limit of {}", used, value_limit_))
                     .numbers(std::to_string(value_limit_), std::to_string(used)));

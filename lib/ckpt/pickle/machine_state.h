@@ -37,7 +37,14 @@ struct Machine::State {
   bool step();
   bool check_input_size();
   /// Holds what the values take, and `more` bytes that are about to be taken, against the limit.
-  bool check_memory(std::uint64_t more = 0);
+  bool check_memory(std::uint64_t more = 0) {
+    // No opcode pushes more than one value: a full stack is counted as grown before it grows.
+    const std::uint64_t room = stack_.size() == stack_.capacity() ? 2 * stack_.capacity() : stack_.capacity();
+    const std::uint64_t used =
+        values_.memory() + room * sizeof(Ref) + memo_.memory() + imports_.memory() + more;
+    return used <= value_limit_ || over_memory(used);
+  }
+  bool over_memory(std::uint64_t used);
   bool take_operand(Operand& operand);
   bool ends_without_stop();
   bool has_no_operand(const Operand& operand);
