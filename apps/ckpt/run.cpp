@@ -91,19 +91,21 @@ class Program {
     if (const Finding* gravest = gravest_finding(findings)) print_error(command_, gravest->what);
   }
 
-  int run_inspect() {
-    call_.inspect.input.progress = &progress_;
-    std::vector<Inspected> inputs;
+  /// Runs a job on each path; its findings decide, and all that was found is printed whatever the answer.
+  template <class Item, class Job, class Render>
+  int run_each(Job job, Render render) {
+    std::vector<Item> inputs;
     std::vector<Finding> all;
     int status = kYes;
     for (const std::string& path : call_.paths) {
       spdlog::debug("{}: opening", escaped(path, kMaxShownBytes));
-      auto result = with_bar([&] { return ckpt::inspect(path, call_.inspect); });
-      Inspected input{path, std::nullopt, std::nullopt};
+      auto result = with_bar([&] { return job(path); });
+      Item input{path, std::nullopt, std::nullopt};
       if (result) {
-        trace(path, result->model.phases, result->model.lookups);
-        status = worse(status, exit_code(result->model.findings));
-        all.insert(all.end(), result->model.findings.begin(), result->model.findings.end());
+        const Model& model = result->model;
+        trace(path, model.phases, model.lookups);
+        status = worse(status, exit_code(model.findings));
+        all.insert(all.end(), model.findings.begin(), model.findings.end());
         input.result = *std::move(result);
       } else {
         status = worse(status, exit_code(result.error().code));
@@ -111,10 +113,17 @@ class Program {
       }
       inputs.push_back(std::move(input));
     }
-    status = print_report(renderer_->inspect(inputs, call_, status), status, command_);
+    status = print_report(render(inputs, status), status, command_);
     print_errors(inputs);
     print_gravest(all);
     return status;
+  }
+
+  int run_inspect() {
+    call_.inspect.input.progress = &progress_;
+    return run_each<Inspected>(
+        [this](const std::string& path) { return ckpt::inspect(path, call_.inspect); },
+        [this](const auto& inputs, int status) { return renderer_->inspect(inputs, call_, status); });
   }
 
   template <class Inputs>
@@ -138,27 +147,9 @@ class Program {
 
   int run_check() {
     call_.verify.input.progress = &progress_;
-    std::vector<Checked> inputs;
-    std::vector<Finding> all;
-    int status = kYes;
-    for (const std::string& path : call_.paths) {
-      auto result = with_bar([&] { return ckpt::check_input(path, call_.verify); });
-      Checked input{path, std::nullopt, std::nullopt};
-      if (result) {
-        trace(path, result->model.phases, result->model.lookups);
-        status = worse(status, exit_code(result->model.findings));
-        all.insert(all.end(), result->model.findings.begin(), result->model.findings.end());
-        input.result = *std::move(result);
-      } else {
-        status = worse(status, exit_code(result.error().code));
-        input.error = result.error();
-      }
-      inputs.push_back(std::move(input));
-    }
-    status = print_report(renderer_->check(inputs, call_, status), status, command_);
-    print_errors(inputs);
-    print_gravest(all);
-    return status;
+    return run_each<Checked>(
+        [this](const std::string& path) { return ckpt::check_input(path, call_.verify); },
+        [this](const auto& inputs, int status) { return renderer_->check(inputs, call_, status); });
   }
 
   int run_convert() {
