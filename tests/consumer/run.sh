@@ -26,7 +26,7 @@ while IFS= read -r header; do
 done < <(find "$include" -name '*.h' | sort)
 
 step "a CMake project with find_package(ckpt)"
-"$cmake" -S "$here" -B "$work/consumer" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" \
+"$cmake" -G Ninja -S "$here" -B "$work/consumer" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" \
   >"$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
 "$cmake" --build "$work/consumer" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 "$work/consumer/consumer"
