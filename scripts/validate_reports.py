@@ -256,6 +256,22 @@ def usage_cases(run):
         run(command, command, demo, "--no-such-option", exits=2, words=["usage"])
 
 
+def golden_cases(runner):
+    """The documents that the command-line cases expect, with numbers put back where the cases have placeholders."""
+    for path in sorted((FIXTURES.parent / "cli" / "cases").glob("*/stdout")):
+        text = path.read_text(encoding="utf-8")
+        if not text.startswith('{"schema":'):
+            continue
+        for placeholder, value in ('"{SECONDS}"', "0.5"), ('"{RESIDENT}"', "4096"), ("{VERSION}", "0.0.0"):
+            text = text.replace(placeholder, value)
+        document = json.loads(text, object_pairs_hook=unique_keys)
+        command = document["schema"].removeprefix("ckpt.").removesuffix("/1")
+        runner.documents += 1
+        for error in runner.validators[command].iter_errors(document):
+            best = jsonschema.exceptions.best_match([error])
+            runner.problems.append(f"{path.parent.name}: at {best.json_path}: {best.message[:400]}")
+
+
 def main():
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
@@ -277,6 +293,7 @@ def main():
         verify_cases(runner.run, fixtures, damaged, work)
         prefetch_cases(runner.run, fixtures, damaged, work)
         usage_cases(runner.run)
+    golden_cases(runner)
     for command, seen in runner.exits.items():
         if not {0, 1, 2, 3} <= seen:
             runner.problems.append(f"no case of {command} ends with {sorted({0, 1, 2, 3} - seen)}")
