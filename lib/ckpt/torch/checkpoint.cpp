@@ -137,7 +137,6 @@ class Reader {
     if (!status) return add_finding(status.error(), entry);
     out_.top = machine.root();
     out_.values = machine.take_values();
-    pickle::judge_calls(out_.values, options.in_torchscript, out_.imports);
   }
 
   const zip::Archive& archive_;
